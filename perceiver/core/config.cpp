@@ -1,0 +1,256 @@
+#include "perceiver/core/config.h"
+
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "perceiver/core/file.h"
+#include "perceiver/core/names.h"
+
+namespace perceiver {
+namespace {
+
+// "flow.toml:12"
+std::string where(const toml::node& node) {
+  const toml::source_region& source = node.source();
+  const std::string& path = *source.path;
+  return source.begin.line > 0 && path != "command line"
+             ? fmt::format("{}:{}", path, source.begin.line)
+             : path;
+}
+
+toml::table parse(std::string_view text, const std::string& name) {
+  try {
+    return toml::parse(text, name);
+  } catch (const toml::parse_error& e) {
+    fail("{}:{}: {}", name, e.source().begin.line, e.description());
+  }
+}
+
+// What `over` says wins; tables are merged key by key.
+void merge(toml::table& base, toml::table& over) {
+  for (auto&& [key, node] : over) {
+    toml::table* into = base[key.str()].as_table();
+    if (into != nullptr && node.is_table()) {
+      merge(*into, *node.as_table());
+    } else {
+      base.insert_or_assign(key.str(), node);
+    }
+  }
+}
+
+toml::table parse_override(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) fail("command line: '{}' is not of the form key=value", text);
+  try {
+    return toml::parse(text, std::string("command line"));
+  } catch (const toml::parse_error&) {
+    // A word without quotes, as a shell leaves it.
+    return parse(fmt::format("{} = '{}'", text.substr(0, equals), text.substr(equals + 1)),
+                 "command line");
+  }
+}
+
+std::string list_of(std::span<const std::string_view> words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    text += fmt::format("{}\"{}\"", i == 0 ? "" : i + 1 == words.size() ? " or " : ", ", words[i]);
+  }
+  return text;
+}
+
+void check_limits(double value, Limits limits, const std::string& place) {
+  if (value >= limits.low && value <= limits.high) return;
+  if (std::isnan(value)) fail("{} must be a number, got nan", place);
+  if (value < limits.low) fail("{} must be at least {}, got {}", place, limits.low, value);
+  fail("{} must be at most {}, got {}", place, limits.high, value);
+}
+
+}  // namespace
+
+struct ConfigReader::State {
+  struct Level {
+    const toml::table* table;  // null where the file has no such table: the defaults stay
+    std::string prefix;
+    std::vector<std::string> known;
+  };
+
+  // The node of `key`, which is known from now on; null when the file does not have it.
+  const toml::node* get(std::string_view key) {
+    Level& level = levels.back();
+    level.known.emplace_back(key);
+    return level.table != nullptr ? level.table->get(key) : nullptr;
+  }
+
+  // "flow.toml:12: 'model.encoder.num_latents'"
+  std::string place(const toml::node& node, std::string_view key) const {
+    return fmt::format("{}: '{}{}'", where(node), levels.back().prefix, key);
+  }
+
+  template <typename T>
+  T exact(const toml::node& node, std::string_view key, std::string_view expected) const {
+    const std::optional<T> value = node.value_exact<T>();
+    if (!value) fail("{} must be {}", place(node, key), expected);
+    return *value;
+  }
+
+  const toml::array& array(const toml::node& node, std::string_view key,
+                           std::string_view expected) const {
+    if (!node.is_array()) fail("{} must be {}", place(node, key), expected);
+    return *node.as_array();
+  }
+
+  toml::table root;
+  std::vector<Level> levels;
+};
+
+ConfigReader::ConfigReader(const std::filesystem::path& path,
+                           std::span<const std::string> overrides)
+    : state_(std::make_unique<State>()) {
+  const File file = read_file(path);
+  state_->root = parse(file.bytes, file.name);
+  for (const std::string& text : overrides) {
+    toml::table over = parse_override(text);
+    merge(state_->root, over);
+  }
+  state_->levels.push_back({&state_->root, "", {}});
+}
+
+ConfigReader::~ConfigReader() = default;
+
+bool ConfigReader::has(std::string_view key) { return state_->get(key) != nullptr; }
+
+void ConfigReader::operator()(std::string_view key, int64_t& value, Limits limits) {
+  if (const toml::node* node = state_->get(key)) {
+    value = state_->exact<int64_t>(*node, key, "an integer");
+    check_limits(static_cast<double>(value), limits, state_->place(*node, key));
+  }
+}
+
+void ConfigReader::operator()(std::string_view key, double& value, Limits limits) {
+  if (const toml::node* node = state_->get(key)) {
+    value = state_->exact<double>(*node, key, "a float, such as 1.0");
+    check_limits(value, limits, state_->place(*node, key));
+  }
+}
+
+void ConfigReader::operator()(std::string_view key, bool& value) {
+  if (const toml::node* node = state_->get(key)) {
+    value = state_->exact<bool>(*node, key, "true or false");
+  }
+}
+
+void ConfigReader::operator()(std::string_view key, std::string& value) {
+  if (const toml::node* node = state_->get(key)) {
+    value = state_->exact<std::string>(*node, key, "a string");
+  }
+}
+
+void ConfigReader::operator()(std::string_view key, std::vector<int64_t>& value, Limits limits) {
+  if (const toml::node* node = state_->get(key)) {
+    value.clear();
+    for (const toml::node& item : state_->array(*node, key, "a list of integers")) {
+      value.push_back(state_->exact<int64_t>(item, key, "a list of integers"));
+      check_limits(static_cast<double>(value.back()), limits, state_->place(item, key));
+    }
+  }
+}
+
+void ConfigReader::operator()(std::string_view key, std::vector<std::string>& value) {
+  if (const toml::node* node = state_->get(key)) {
+    value.clear();
+    for (const toml::node& item : state_->array(*node, key, "a list of strings")) {
+      value.push_back(state_->exact<std::string>(item, key, "a list of strings"));
+    }
+  }
+}
+
+size_t ConfigReader::read_word(std::string_view key, std::span<const std::string_view> words,
+                               size_t now) {
+  const toml::node* node = state_->get(key);
+  if (node == nullptr) return now;
+  const auto word = state_->exact<std::string>(*node, key, list_of(words));
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) {
+    fail("{} must be {}, got \"{}\"", state_->place(*node, key), list_of(words), word);
+  }
+  return found - words.begin();
+}
+
+void ConfigReader::enter(std::string_view key) {
+  const toml::node* node = state_->get(key);
+  if (node != nullptr && !node->is_table()) fail("{} must be a table", state_->place(*node, key));
+  state_->levels.push_back({node != nullptr ? node->as_table() : nullptr,
+                            fmt::format("{}{}.", state_->levels.back().prefix, key),
+                            {}});
+}
+
+size_t ConfigReader::enter_list(std::string_view key) {
+  const toml::node* node = state_->get(key);
+  if (node == nullptr) return 0;
+  for (const toml::node& item : state_->array(*node, key, "a list of tables")) {
+    if (!item.is_table()) fail("{} must be a list of tables", state_->place(item, key));
+  }
+  return node->as_array()->size();
+}
+
+void ConfigReader::enter_element(std::string_view key, size_t index) {
+  const toml::array& list = *state_->levels.back().table->get(key)->as_array();
+  state_->levels.push_back({list.get(index)->as_table(),
+                            fmt::format("{}{}.", state_->levels.back().prefix, key),
+                            {}});
+}
+
+void ConfigReader::leave() {
+  const State::Level& level = state_->levels.back();
+  if (level.table != nullptr) {
+    for (const auto& [key, node] : *level.table) {
+      const std::string name(key.str());
+      if (std::find(level.known.begin(), level.known.end(), name) != level.known.end()) continue;
+      fail("{}: unknown key '{}{}'{}", where(node), level.prefix, name,
+           did_you_mean(name, level.known, level.prefix));
+    }
+  }
+  state_->levels.pop_back();
+}
+
+void ConfigReader::finish() { leave(); }
+
+std::string read_config_key(const std::filesystem::path& path, std::string_view key) {
+  const File file = read_file(path);
+  const toml::table table = parse(file.bytes, file.name);
+  const toml::node* node = table.get(key);
+  if (node == nullptr) fail("{}: the key '{}' is missing", file.name, key);
+  const auto value = node->value_exact<std::string>();
+  if (!value) fail("{}: '{}' must be a string", where(*node), key);
+  return *value;
+}
+
+static std::string quoted(const std::string& value) {
+  return fmt::format("{}", fmt::streamed(toml::value<std::string>(value)));
+}
+
+void ConfigWriter::operator()(std::string_view key, double value, Limits) {
+  const std::string text = fmt::format("{}", value);
+  const bool looks_integral = text.find_first_of(".en") == std::string::npos;
+  line(key, looks_integral ? text + ".0" : text);
+}
+
+void ConfigWriter::operator()(std::string_view key, const std::string& value) {
+  line(key, quoted(value));
+}
+
+void ConfigWriter::operator()(std::string_view key, const std::vector<int64_t>& value, Limits) {
+  line(key, fmt::format("[{}]", fmt::join(value, ", ")));
+}
+
+void ConfigWriter::operator()(std::string_view key, const std::vector<std::string>& value) {
+  std::vector<std::string> words;
+  for (const std::string& word : value) words.push_back(quoted(word));
+  line(key, fmt::format("[{}]", fmt::join(words, ", ")));
+}
+
+}  // namespace perceiver

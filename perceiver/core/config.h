@@ -1,0 +1,167 @@
+// Reads a TOML file into a plain struct, and writes the struct back.
+//
+// A config struct names its fields once, in a function fields(visit, config) beside it:
+//
+//   visit("num_latents", c.num_latents, at_least(1));
+//
+// Defaults live in the struct. A key the struct does not name is an error, so a typo never trains.
+// An enum field has its words in a function enum_words() beside the enum, in the enum's order.
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+
+// What a number must lie between, both ends allowed.
+struct Limits {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+constexpr Limits at_least(double low) { return {.low = low}; }
+constexpr Limits between(double low, double high) { return {low, high}; }
+
+template <typename E>
+concept ConfigEnum = std::is_enum_v<E> && requires(E e) { enum_words(e); };
+
+template <ConfigEnum E>
+std::string_view to_word(E value) {
+  return enum_words(value)[static_cast<size_t>(value)];
+}
+
+// The visitor that reads. TOML itself stays in config.cpp: this header is in every config's way.
+class ConfigReader {
+ public:
+  // The file, then `overrides` such as "model.encoder.num_latents=256" over it.
+  ConfigReader(const std::filesystem::path& path, std::span<const std::string> overrides);
+  ~ConfigReader();
+
+  void operator()(std::string_view key, int64_t& value, Limits limits = {});
+  void operator()(std::string_view key, double& value, Limits limits = {});
+  void operator()(std::string_view key, bool& value);
+  void operator()(std::string_view key, std::string& value);
+  void operator()(std::string_view key, std::vector<int64_t>& value, Limits limits = {});
+  void operator()(std::string_view key, std::vector<std::string>& value);
+
+  template <typename T>
+  void operator()(std::string_view key, std::optional<T>& value, Limits limits = {}) {
+    if (!has(key)) return;
+    if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
+      (*this)(key, value.emplace(), limits);
+    } else {
+      (*this)(key, value.emplace());
+    }
+  }
+
+  template <ConfigEnum E>
+  void operator()(std::string_view key, E& value) {
+    const auto& words = enum_words(value);
+    value = static_cast<E>(read_word(key, words, static_cast<size_t>(value)));
+  }
+
+  // A struct with fields of its own.
+  template <typename T>
+    requires std::is_class_v<T>
+  void operator()(std::string_view key, T& value) {
+    enter(key);
+    fields(*this, value);
+    leave();
+  }
+
+  // A list of such structs.
+  template <typename T>
+    requires std::is_class_v<T>
+  void operator()(std::string_view key, std::vector<T>& values) {
+    values.resize(enter_list(key));
+    for (size_t i = 0; i < values.size(); ++i) {
+      enter_element(key, i);
+      fields(*this, values[i]);
+      leave();
+    }
+  }
+
+  // Called once every field was visited.
+  void finish();
+
+ private:
+  bool has(std::string_view key);
+  size_t read_word(std::string_view key, std::span<const std::string_view> words, size_t now);
+  void enter(std::string_view key);
+  size_t enter_list(std::string_view key);
+  void enter_element(std::string_view key, size_t index);
+  void leave();
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+template <typename Config>
+Config read_config(const std::filesystem::path& path, std::span<const std::string> overrides = {}) {
+  Config config;
+  ConfigReader reader(path, overrides);
+  fields(reader, config);
+  reader.finish();
+  return config;
+}
+
+// One string of a file, before the struct that reads the rest is known: its `task`.
+std::string read_config_key(const std::filesystem::path& path, std::string_view key);
+
+// The visitor that writes: every field with its value, as TOML that read_config takes.
+class ConfigWriter {
+ public:
+  explicit ConfigWriter(std::string prefix = "") : prefix_(std::move(prefix)) {}
+
+  void operator()(std::string_view key, int64_t value, Limits = {}) { line(key, value); }
+  void operator()(std::string_view key, bool value) { line(key, value); }
+  void operator()(std::string_view key, double value, Limits = {});
+  void operator()(std::string_view key, const std::string& value);
+  void operator()(std::string_view key, const std::vector<int64_t>& value, Limits = {});
+  void operator()(std::string_view key, const std::vector<std::string>& value);
+
+  template <typename T>
+  void operator()(std::string_view key, std::optional<T>& value, Limits = {}) {
+    if (value) (*this)(key, *value);
+  }
+
+  template <ConfigEnum E>
+  void operator()(std::string_view key, E& value) {
+    (*this)(key, std::string(to_word(value)));
+  }
+
+  template <typename T>
+    requires std::is_class_v<T>
+  void operator()(std::string_view key, T& value) {
+    ConfigWriter inner(fmt::format("{}{}.", prefix_, key));
+    fields(inner, value);
+    text_ += inner.text_;
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  template <typename T>
+  void line(std::string_view key, const T& value) {
+    text_ += fmt::format("{}{} = {}\n", prefix_, key, value);
+  }
+
+  std::string prefix_, text_;
+};
+
+template <typename Config>
+std::string to_toml(Config config) {
+  ConfigWriter writer;
+  fields(writer, config);
+  return writer.text();
+}
+
+}  // namespace perceiver

@@ -1,0 +1,146 @@
+#include "perceiver/core/config.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <fstream>
+
+namespace perceiver {
+namespace {
+
+enum class Patch { k3x3, kConv };
+constexpr std::array<std::string_view, 2> enum_words(Patch) { return {"3x3", "conv"}; }
+
+struct Inner {
+  int64_t num_heads = 8;
+  std::optional<int64_t> qk_channels;
+};
+struct Row {
+  std::string name;
+};
+struct Outer {
+  double learning_rate = 1e-3;
+  Patch patch = Patch::k3x3;
+  std::vector<int64_t> grid = {224, 224};
+  Inner self_attend;
+  std::vector<Row> row;
+};
+template <typename Visitor>
+void fields(Visitor& visit, Inner& c) {
+  visit("num_heads", c.num_heads, at_least(1));
+  visit("qk_channels", c.qk_channels, at_least(1));
+}
+template <typename Visitor>
+void fields(Visitor& visit, Row& c) {
+  visit("name", c.name);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Outer& c) {
+  visit("learning_rate", c.learning_rate, between(0.0, 1.0));
+  visit("patch", c.patch);
+  visit("grid", c.grid, at_least(1));
+  visit("self_attend", c.self_attend);
+  if constexpr (std::is_same_v<Visitor, ConfigReader>) visit("row", c.row);
+}
+
+std::string write(const std::string& text) {
+  const std::string path = testing::TempDir() + "x.toml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const std::string path = write(text);
+  try {
+    read_config<Outer>(path, overrides);
+  } catch (const Error& e) {
+    std::string message = e.what();
+    const size_t folder = message.find(testing::TempDir());
+    if (folder != std::string::npos) message.erase(folder, testing::TempDir().size());
+    return message;
+  }
+  return "no error";
+}
+
+TEST(ReadConfig, KeysLeftOutKeepTheirDefaults) {
+  const Outer config = read_config<Outer>(write("self_attend.num_heads = 16\npatch = \"conv\""));
+  EXPECT_EQ(config.self_attend.num_heads, 16);
+  EXPECT_FALSE(config.self_attend.qk_channels.has_value());
+  EXPECT_EQ(config.learning_rate, 1e-3);
+  EXPECT_EQ(config.patch, Patch::kConv);
+}
+
+TEST(ReadConfig, ListsOfTablesAreReadInOrder) {
+  const Outer config = read_config<Outer>(write("[[row]]\nname = \"a\"\n[[row]]\nname = \"b\""));
+  ASSERT_EQ(config.row.size(), 2);
+  EXPECT_EQ(config.row[1].name, "b");
+  EXPECT_EQ(error_of("[[row]]\nnam = \"a\""),
+            "x.toml:2: unknown key 'row.nam'; did you mean 'row.name'?");
+}
+
+TEST(ReadConfig, UnknownKeyIsNamedWithItsLineAndTheNearestKey) {
+  EXPECT_EQ(error_of("\n[self_attend]\nnum_head = 16"),
+            "x.toml:3: unknown key 'self_attend.num_head'; did you mean 'self_attend.num_heads'?");
+  EXPECT_EQ(error_of("depth = 24"), "x.toml:1: unknown key 'depth'");
+}
+
+TEST(ReadConfig, WrongTypeIsNamedWithTheRightOne) {
+  EXPECT_EQ(error_of("self_attend.num_heads = \"16\""),
+            "x.toml:1: 'self_attend.num_heads' must be an integer");
+  EXPECT_EQ(error_of("learning_rate = 1"),
+            "x.toml:1: 'learning_rate' must be a float, such as 1.0");
+  EXPECT_EQ(error_of("\nself_attend = 3"), "x.toml:2: 'self_attend' must be a table");
+  EXPECT_EQ(error_of("grid = [224, \"224\"]"), "x.toml:1: 'grid' must be a list of integers");
+  EXPECT_EQ(error_of("row = 3"), "x.toml:1: 'row' must be a list of tables");
+}
+
+TEST(ReadConfig, ImpossibleValueIsNamedWithTheLimit) {
+  EXPECT_EQ(error_of("self_attend.num_heads = 0"),
+            "x.toml:1: 'self_attend.num_heads' must be at least 1, got 0");
+  EXPECT_EQ(error_of("learning_rate = 1.5"),
+            "x.toml:1: 'learning_rate' must be at most 1, got 1.5");
+  EXPECT_EQ(error_of("learning_rate = nan"), "x.toml:1: 'learning_rate' must be a number, got nan");
+  EXPECT_EQ(error_of("patch = \"5x5\""),
+            "x.toml:1: 'patch' must be \"3x3\" or \"conv\", got \"5x5\"");
+}
+
+TEST(ReadConfig, BrokenTomlIsNamedWithItsLine) {
+  EXPECT_EQ(error_of("learning_rate = 0.1\nself_attend = [").substr(0, 9), "x.toml:2:");
+}
+
+TEST(ReadConfig, MissingFileIsNamed) {
+  try {
+    read_config<Outer>("nowhere/x.toml");
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "nowhere/x.toml: cannot open: No such file or directory");
+  }
+}
+
+TEST(ReadConfig, OverridesWinAndAreCheckedAlike) {
+  const std::vector<std::string> overrides = {"self_attend.num_heads=4", "patch=conv"};
+  const Outer config = read_config<Outer>(write("[self_attend]\nqk_channels = 32"), overrides);
+  EXPECT_EQ(config.self_attend.num_heads, 4);
+  EXPECT_EQ(config.self_attend.qk_channels, 32);
+  EXPECT_EQ(config.patch, Patch::kConv);
+  EXPECT_EQ(error_of("", {"self_attend.num_hed=4"}),
+            "command line: unknown key 'self_attend.num_hed'; did you mean "
+            "'self_attend.num_heads'?");
+  EXPECT_EQ(error_of("", {"num_heads"}),
+            "command line: 'num_heads' is not of the form key=value");
+}
+
+TEST(WriteConfig, WhatIsWrittenIsReadBack) {
+  Outer config;
+  config.learning_rate = 1.0;
+  config.patch = Patch::kConv;
+  config.grid = {3, 5};
+  config.self_attend.qk_channels = 7;
+  const Outer again = read_config<Outer>(write(to_toml(config)));
+  EXPECT_EQ(to_toml(again), to_toml(config));
+  EXPECT_EQ(again.self_attend.qk_channels, 7);
+  EXPECT_EQ(again.patch, Patch::kConv);
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,62 @@
+#include "perceiver/core/file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+
+namespace fs = std::filesystem;
+
+File read_file(const fs::path& path) {
+  if (fs::is_directory(path)) fail("{}: is a folder, expected a file", path.string());
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) fail("{}: cannot open: {}", path.string(), std::strerror(errno));
+  File file{path.string(), std::string(std::istreambuf_iterator<char>(stream), {})};
+  if (stream.bad()) fail("{}: cannot read: {}", path.string(), std::strerror(errno));
+  return file;
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  const fs::path beside = path.string() + fmt::format(".{}.part", getpid());
+  std::ofstream stream(beside, std::ios::binary);
+  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  stream.close();
+  std::error_code error;
+  if (stream) {
+    fs::rename(beside, path, error);
+    if (!error) return;
+  }
+  const std::string reason = error ? error.message() : std::strerror(errno);
+  fs::remove(beside, error);
+  fail("{}: cannot write: {}", path.string(), reason);
+}
+
+std::vector<fs::path> sorted_entries(const fs::path& folder) {
+  if (!fs::is_directory(folder)) fail("{}: no such folder", folder.string());
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+fs::path shipped(const fs::path& name) {
+  const fs::path executable = fs::read_symlink("/proc/self/exe").parent_path();
+  // A build folder or a folder of test programs inside the tree; the installed share folder.
+  const fs::path roots[] = {executable.parent_path(), executable.parent_path().parent_path(),
+                            executable.parent_path() / "share" / "perceiver", PERCEIVER_SHARE};
+  std::string looked;
+  for (const fs::path& root : roots) {
+    if (fs::exists(root / name)) return root / name;
+    looked += fmt::format("{}{}", looked.empty() ? "" : ", ", (root / name).string());
+  }
+  fail("{}: not found; looked at {}", name.string(), looked);
+}
+
+}  // namespace perceiver

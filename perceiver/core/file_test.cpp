@@ -1,0 +1,43 @@
+#include "perceiver/core/file.h"
+
+#include <gtest/gtest.h>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(WriteFile, ReplacesTheFileAndLeavesNothingBeside) {
+  const fs::path folder = fs::path(testing::TempDir()) / "write_file";
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  write_file(folder / "a", "old");
+  write_file(folder / "a", std::string("n\0w", 3));
+  EXPECT_EQ(read_file(folder / "a").bytes, std::string("n\0w", 3));
+  EXPECT_EQ(sorted_entries(folder).size(), 1);
+}
+
+TEST(WriteFile, ThatCannotBeWrittenIsNamed) {
+  EXPECT_EQ(error_of([] { write_file("/nope/o.flo", ""); }),
+            "/nope/o.flo: cannot write: No such file or directory");
+}
+
+TEST(ReadFile, ThatCannotBeReadIsNamed) {
+  EXPECT_EQ(error_of([] { read_file("/nope.png"); }),
+            "/nope.png: cannot open: No such file or directory");
+  EXPECT_EQ(error_of([] { read_file("/tmp"); }), "/tmp: is a folder, expected a file");
+}
+
+}  // namespace
+}  // namespace perceiver
