@@ -13,13 +13,13 @@
 namespace perceiver {
 namespace {
 
+const std::string kCommandLine = "command line";
+
 // "flow.toml:12"
 std::string where(const toml::node& node) {
   const toml::source_region& source = node.source();
-  const std::string& path = *source.path;
-  return source.begin.line > 0 && path != "command line"
-             ? fmt::format("{}:{}", path, source.begin.line)
-             : path;
+  if (*source.path == kCommandLine) return kCommandLine;
+  return fmt::format("{}:{}", *source.path, source.begin.line);
 }
 
 toml::table parse(std::string_view text, const std::string& name) {
@@ -37,20 +37,22 @@ void merge(toml::table& base, toml::table& over) {
     if (into != nullptr && node.is_table()) {
       merge(*into, *node.as_table());
     } else {
-      base.insert_or_assign(key.str(), node);
+      // Moved, not copied: a copy forgets where it came from.
+      node.visit([&](auto& value) { base.insert_or_assign(key.str(), std::move(value)); });
     }
   }
 }
 
 toml::table parse_override(const std::string& text) {
   const size_t equals = text.find('=');
-  if (equals == std::string::npos) fail("command line: '{}' is not of the form key=value", text);
+  if (equals == std::string::npos)
+    fail("{}: '{}' is not of the form key=value", kCommandLine, text);
   try {
-    return toml::parse(text, std::string("command line"));
+    return toml::parse(text, kCommandLine);
   } catch (const toml::parse_error&) {
     // A word without quotes, as a shell leaves it.
     return parse(fmt::format("{} = '{}'", text.substr(0, equals), text.substr(equals + 1)),
-                 "command line");
+                 kCommandLine);
   }
 }
 
@@ -199,9 +201,8 @@ size_t ConfigReader::enter_list(std::string_view key) {
 
 void ConfigReader::enter_element(std::string_view key, size_t index) {
   const toml::array& list = *state_->levels.back().table->get(key)->as_array();
-  state_->levels.push_back({list.get(index)->as_table(),
-                            fmt::format("{}{}.", state_->levels.back().prefix, key),
-                            {}});
+  state_->levels.push_back(
+      {list.get(index)->as_table(), fmt::format("{}{}.", state_->levels.back().prefix, key), {}});
 }
 
 void ConfigReader::leave() {

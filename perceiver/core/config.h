@@ -31,7 +31,9 @@ constexpr Limits at_least(double low) { return {.low = low}; }
 constexpr Limits between(double low, double high) { return {low, high}; }
 
 template <typename E>
-concept ConfigEnum = std::is_enum_v<E> && requires(E e) { enum_words(e); };
+concept ConfigEnum = std::is_enum_v<E> && requires(E e) {
+  enum_words(e);
+};
 
 template <ConfigEnum E>
 std::string_view to_word(E value) {
@@ -70,7 +72,7 @@ class ConfigReader {
 
   // A struct with fields of its own.
   template <typename T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void operator()(std::string_view key, T& value) {
     enter(key);
     fields(*this, value);
@@ -79,7 +81,7 @@ class ConfigReader {
 
   // A list of such structs.
   template <typename T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void operator()(std::string_view key, std::vector<T>& values) {
     values.resize(enter_list(key));
     for (size_t i = 0; i < values.size(); ++i) {
@@ -139,7 +141,7 @@ class ConfigWriter {
   }
 
   template <typename T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void operator()(std::string_view key, T& value) {
     ConfigWriter inner(fmt::format("{}{}.", prefix_, key));
     fields(inner, value);

@@ -126,8 +126,7 @@ TEST(ReadConfig, OverridesWinAndAreCheckedAlike) {
   EXPECT_EQ(error_of("", {"self_attend.num_hed=4"}),
             "command line: unknown key 'self_attend.num_hed'; did you mean "
             "'self_attend.num_heads'?");
-  EXPECT_EQ(error_of("", {"num_heads"}),
-            "command line: 'num_heads' is not of the form key=value");
+  EXPECT_EQ(error_of("", {"num_heads"}), "command line: 'num_heads' is not of the form key=value");
 }
 
 TEST(WriteConfig, WhatIsWrittenIsReadBack) {

@@ -1,0 +1,145 @@
+#include "perceiver/kernels/attention.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/core/error.h"
+#include "perceiver/kernels/attention_reference.h"
+
+namespace perceiver {
+namespace {
+
+double max_error(const Tensor& a, const Tensor& b) {
+  return (a.to(at::kDouble) - b).abs().max().item<double>();
+}
+
+AttentionInputs to(const AttentionInputs& in, at::ScalarType dtype) {
+  return {in.q.to(dtype), in.k.to(dtype), in.v.to(dtype), in.kv_mask};
+}
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// Shapes of the paper's own attention, cut down in batch and length: heads of 261 to 704
+// channels, heads whose keys and values differ, and lengths around the tiles'.
+struct Shape {
+  const char* name;
+  int64_t batch, heads, queries, keys, qk_channels, v_channels;
+};
+const Shape kShapes[] = {
+    {"imagenet_encode", 1, 1, 64, 1000, 261, 261},   {"flow_encode", 1, 1, 100, 999, 322, 322},
+    {"multimodal_encode", 2, 1, 33, 1025, 704, 704}, {"language_encode", 2, 8, 32, 300, 32, 160},
+    {"flow_decode", 1, 1, 777, 64, 512, 512},        {"imagenet_decode", 2, 1, 1, 512, 1024, 1024},
+    {"tile_minus_one", 1, 1, 255, 511, 16, 16},      {"tile", 1, 1, 256, 512, 16, 16},
+    {"tile_plus_one", 1, 1, 257, 513, 16, 16},       {"one_key", 2, 2, 5, 1, 16, 8},
+};
+
+class AttentionKernelTest : public testing::TestWithParam<std::tuple<Shape, const char*>> {
+ protected:
+  void SetUp() override {
+    at::manual_seed(1);
+    const Shape& s = std::get<0>(GetParam());
+    in.q = at::randn({s.batch, s.heads, s.queries, s.qk_channels});
+    in.k = at::randn({s.batch, s.heads, s.keys, s.qk_channels});
+    in.v = at::randn({s.batch, s.heads, s.keys, s.v_channels});
+    mask = at::rand({s.batch, s.keys}) < 0.7;
+  }
+
+  const char* kernel() { return std::get<1>(GetParam()); }
+
+  // As exact as the definition itself is in the same dtype, give or take a factor of two.
+  void expect_as_exact_as_reference(at::ScalarType dtype, double rounding) {
+    const AttentionInputs rounded = to(in, dtype);
+    const Tensor exact = attend_reference(to(rounded, at::kDouble));
+    const double allowed = 2 * max_error(attend_reference(rounded), exact) + rounding;
+    EXPECT_LE(max_error(attend(rounded, kernel()), exact), allowed);
+  }
+
+  AttentionInputs in;
+  Tensor mask;
+};
+
+TEST_P(AttentionKernelTest, IsAsExactAsTheDefinition) {
+  expect_as_exact_as_reference(at::kFloat, 1e-6);
+  expect_as_exact_as_reference(at::kBFloat16, 1e-3);
+}
+
+TEST_P(AttentionKernelTest, IsAsExactAsTheDefinitionWithMask) {
+  in.kv_mask = mask;
+  expect_as_exact_as_reference(at::kFloat, 1e-6);
+  expect_as_exact_as_reference(at::kBFloat16, 1e-3);
+}
+
+TEST_P(AttentionKernelTest, QueryWithNoKeyGetsZeros) {
+  in.kv_mask = at::zeros_like(mask);
+  EXPECT_TRUE(attend(in, kernel()).eq(0).all().item<bool>());
+}
+
+TEST_P(AttentionKernelTest, LargeScoresDoNotOverflow) {
+  in.q.mul_(100);
+  EXPECT_TRUE(attend(in, kernel()).isfinite().all().item<bool>());
+  expect_as_exact_as_reference(at::kFloat, 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(PaperShapes, AttentionKernelTest,
+                         testing::Combine(testing::ValuesIn(kShapes), testing::Values("tiled")),
+                         [](const auto& info) {
+                           return std::string(std::get<1>(info.param)) + "_" +
+                                  std::get<0>(info.param).name;
+                         });
+
+TEST(AttendReference, MaskedRowsHaveFiniteGradients) {
+  AttentionInputs in{at::randn({1, 1, 3, 4}), at::randn({1, 1, 5, 4}), at::randn({1, 1, 5, 2}),
+                     at::zeros({1, 5}, at::kBool)};
+  in.q.requires_grad_();
+  attend(in, "reference").sum().backward();
+  EXPECT_TRUE(in.q.grad().eq(0).all().item<bool>());
+}
+
+TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
+  const AttentionCase c{
+      .queries = 4, .keys = 4, .qk_channels = 8, .v_channels = 8, .needs_grad = true};
+  EXPECT_EQ(select_attention_kernel(c).name, "reference");
+  EXPECT_EQ(attention_refusals(c), std::vector<std::string>{"tiled: has no backward pass yet"});
+  EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tiled"); }),
+            "attention kernel 'tiled' cannot take batch 1 x heads 1, 4 queries, 4 keys:\n"
+            "  tiled: has no backward pass yet");
+  EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tild"); }),
+            "unknown attention kernel 'tild'; known: auto, check, tiled, reference");
+}
+
+TEST(CheckAttention, OneWrongOutputOfManyIsFound) {
+  at::manual_seed(1);
+  const AttentionInputs in{at::randn({2, 2, 300, 4}), at::randn({2, 2, 50, 4}),
+                           at::ones({2, 2, 50, 3})};
+  Tensor out = attend(in, "tiled");
+  check_attention(in, out, "tiled");
+  out[1][1][299][2] += 0.5;
+  EXPECT_EQ(error_of([&] { check_attention(in, out, "tiled"); }),
+            "attention kernel 'tiled' differs from the reference by 0.5 (allowed 0.0001) for q "
+            "[2, 2, 300, 4], k [2, 2, 50, 4], v [2, 2, 50, 3]");
+  out[1][1][299][2] = NAN;
+  EXPECT_THROW(check_attention(in, out, "tiled"), Error);
+}
+
+TEST(AttentionKernelScope, ChoosesForTheWholeProgramAndEnds) {
+  const AttentionInputs in{at::randn({1, 1, 3, 4}), at::randn({1, 1, 5, 4}),
+                           at::randn({1, 1, 5, 2})};
+  const Tensor expected = attend(in);
+  {
+    AttentionKernelScope scope("nonsense");
+    EXPECT_THROW(attend(in), Error);
+    AttentionKernelScope inner("check");
+    EXPECT_TRUE(attend(in).equal(expected));
+  }
+  EXPECT_TRUE(attend(in).equal(expected));
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,69 @@
+#include "perceiver/model/flops.h"
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+
+#include <string_view>
+#include <utility>
+
+#include "perceiver/kernels/attention.h"
+
+namespace perceiver {
+namespace {
+
+thread_local int64_t* total = nullptr;
+
+int64_t numel(const c10::IValue& value) { return value.toTensor().numel(); }
+int64_t size(const c10::IValue& value, int64_t dim) { return value.toTensor().size(dim); }
+
+// The operations everything else ends in; matmul and linear call them, and are not counted again.
+int64_t flops_of(std::string_view name, c10::ArrayRef<const c10::IValue> in) {
+  if (name == "aten::mm" || name == "aten::bmm") return 2 * numel(in[0]) * size(in[1], -1);
+  if (name == "aten::addmm" || name == "aten::baddbmm" || name == "aten::addmm_") {
+    return 2 * numel(in[1]) * size(in[2], -1);
+  }
+  if (name == "aten::mv" || name == "aten::dot") return 2 * numel(in[0]);
+  return 0;
+}
+
+// A convolution's cost depends on its output's size, so it is counted when it ends.
+struct Convolution : at::ObserverContext {
+  int64_t flops_per_output = 0;
+};
+
+std::unique_ptr<at::ObserverContext> start(const at::RecordFunction& function) {
+  const std::string_view name = function.name();
+  auto context = std::make_unique<Convolution>();
+  if (name == "aten::convolution") {
+    const Tensor& weight = function.inputs()[1].toTensor();
+    context->flops_per_output = 2 * weight.numel() / weight.size(0);
+  } else {
+    *total += flops_of(name, function.inputs());
+  }
+  return context;
+}
+
+void end(const at::RecordFunction& function, at::ObserverContext* context) {
+  const int64_t each = static_cast<Convolution*>(context)->flops_per_output;
+  if (each > 0) *total += each * numel(function.outputs()[0]);
+}
+
+}  // namespace
+
+int64_t recorded_flops(const std::function<void()>& run) {
+  const AttentionKernelScope scope("reference");
+  int64_t count = 0;
+  int64_t* before = std::exchange(total, &count);
+  const at::CallbackHandle handle =
+      at::addThreadLocalCallback(at::RecordFunctionCallback(start, end)
+                                     .needsInputs(true)
+                                     .needsOutputs(true)
+                                     .scopes({at::RecordScope::FUNCTION}));
+  const at::RecordFunctionGuard record(true);
+  run();
+  at::removeCallback(handle);
+  total = before;
+  return count;
+}
+
+}  // namespace perceiver

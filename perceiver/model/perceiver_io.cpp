@@ -1,0 +1,152 @@
+#include "perceiver/model/perceiver_io.h"
+
+#include <ATen/ATen.h>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+
+// Modules check their own heads; this says whose they are.
+template <typename Make>
+static auto named(std::string_view key, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& e) {
+    fail("{}: {}", key, e.what());
+  }
+}
+
+EncoderImpl::EncoderImpl(int64_t input_channels, const EncoderConfig& config,
+                         const Semantics& semantics)
+    : num_blocks_(config.num_blocks), num_cross_attends_(config.num_cross_attends) {
+  if (num_cross_attends_ > num_blocks_) {
+    fail("encoder.num_cross_attends ({}) must be at most num_blocks ({})", num_cross_attends_,
+         num_blocks_);
+  }
+  const int64_t d = config.latent_channels;
+  latents_ = register_parameter("latents", new_parameter({config.num_latents, d}, kLearnedVectors));
+  const auto cross_attend = [&] {
+    return CrossAttend(d, input_channels, config.cross_attend, semantics);
+  };
+  cross_attend_ = register_module("cross_attend", named("encoder.cross_attend", cross_attend));
+  if (num_cross_attends_ > 1) {
+    cross_attend_again_ = register_module("cross_attend_again", cross_attend());
+  }
+  for (int64_t i = 0; i < config.self_attends_per_block; ++i) {
+    self_attends_.push_back(
+        register_module("self_attend_" + std::to_string(i), named("encoder.self_attend", [&] {
+                          return SelfAttend(d, config.self_attend, semantics);
+                        })));
+  }
+}
+
+Tensor EncoderImpl::encode(const Tensor& inputs, const Tensor& input_mask) {
+  const Tensor start = latents_.expand({inputs.size(0), -1, -1});
+  return cross_attend_(start, inputs, AttendMasks{.kv = input_mask});
+}
+
+Tensor EncoderImpl::process(const Tensor& latents, const Tensor& inputs, const Tensor& input_mask) {
+  TORCH_INTERNAL_ASSERT(num_cross_attends_ == 1 || inputs.defined());
+  Tensor z = latents;
+  for (int64_t block = 0; block < num_blocks_; ++block) {
+    if (block > 0 && block < num_cross_attends_) {
+      z = cross_attend_again_(z, inputs, AttendMasks{.kv = input_mask});
+    }
+    for (SelfAttend& self_attend : self_attends_) z = self_attend(z);
+  }
+  return z;
+}
+
+std::vector<Part> EncoderImpl::parts(int64_t num_inputs) const {
+  const int64_t n = latents_.size(0);
+  std::vector<Part> parts = {{.name = "latents", .parameters = latents_.numel()},
+                             {.name = "cross_attend",
+                              .parameters = num_parameters(*cross_attend_),
+                              .flops = cross_attend_->flops(n, num_inputs),
+                              .attention = cross_attend_->attention_case(n, num_inputs)}};
+  if (num_cross_attends_ > 1) {
+    const int64_t times = num_cross_attends_ - 1;
+    parts.push_back({.name = "cross_attend_again",
+                     .parameters = num_parameters(*cross_attend_again_),
+                     .flops = times * cross_attend_again_->flops(n, num_inputs),
+                     .times = times,
+                     .attention = cross_attend_again_->attention_case(n, num_inputs)});
+  }
+  for (size_t i = 0; i < self_attends_.size(); ++i) {
+    parts.push_back({.name = "self_attend_" + std::to_string(i),
+                     .parameters = num_parameters(*self_attends_[i]),
+                     .flops = num_blocks_ * self_attends_[i]->flops(n),
+                     .times = num_blocks_,
+                     .attention = self_attends_[i]->attention_case(n)});
+  }
+  return parts;
+}
+
+DecoderImpl::DecoderImpl(const DecoderChannels& channels, const DecoderConfig& config,
+                         const Semantics& semantics, LinearInit output_init) {
+  cross_attend_ = register_module("cross_attend", named("decoder.cross_attend", [&] {
+                                    return CrossAttend(channels.queries, channels.latents,
+                                                       config.cross_attend, semantics);
+                                  }));
+  if (channels.outputs) {
+    output_ = register_module("output", Linear(channels.queries, *channels.outputs, output_init));
+  }
+}
+
+Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries,
+                            const Tensor& query_mask) {
+  const Tensor x = cross_attend_(queries, latents, AttendMasks{.q = query_mask});
+  return output_.is_empty() ? x : output_(x);
+}
+
+std::vector<Part> DecoderImpl::parts(int64_t num_queries, int64_t num_latents) const {
+  std::vector<Part> parts = {
+      {.name = "cross_attend",
+       .parameters = num_parameters(*cross_attend_),
+       .flops = cross_attend_->flops(num_queries, num_latents),
+       .attention = cross_attend_->attention_case(num_queries, num_latents)}};
+  if (!output_.is_empty()) {
+    parts.push_back({.name = "output",
+                     .parameters = num_parameters(*output_),
+                     .flops = output_->flops(num_queries)});
+  }
+  return parts;
+}
+
+PerceiverIoImpl::PerceiverIoImpl(const PerceiverIoChannels& channels, const EncoderConfig& encoder,
+                                 const DecoderConfig& decoder, const Semantics& semantics,
+                                 LinearInit output_init)
+    : encoder_(register_module("encoder", Encoder(channels.inputs, encoder, semantics))),
+      decoder_(register_module(
+          "decoder",
+          Decoder(DecoderChannels{channels.queries, encoder.latent_channels, channels.outputs},
+                  decoder, semantics, output_init))) {}
+
+std::vector<Part> PerceiverIoImpl::parts(int64_t num_inputs, int64_t num_queries) const {
+  ModelSummary all;
+  all.add("encoder.", encoder_->parts(num_inputs));
+  all.add("decoder.", decoder_->parts(num_queries, latent_size().index));
+  return all.parts;
+}
+
+Tensor decode_in_slices(int64_t count, int64_t slice,
+                        const std::function<Tensor(int64_t, int64_t)>& outputs) {
+  if (count <= slice) return outputs(0, count);
+  Tensor all;
+  for (int64_t begin = 0; begin < count; begin += slice) {
+    const int64_t end = std::min(begin + slice, count);
+    const Tensor part = outputs(begin, end);
+    if (!all.defined()) all = at::empty({part.size(0), count, part.size(2)}, part.options());
+    all.slice(1, begin, end).copy_(part);
+  }
+  return all;
+}
+
+Tensor decode_in_slices(PerceiverIo& model, const Tensor& latents, const Tensor& queries,
+                        int64_t slice) {
+  return decode_in_slices(queries.size(1), slice, [&](int64_t begin, int64_t end) {
+    return model->decode(latents, queries.slice(1, begin, end));
+  });
+}
+
+}  // namespace perceiver

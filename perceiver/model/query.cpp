@@ -1,0 +1,29 @@
+#include "perceiver/model/query.h"
+
+#include <ATen/ATen.h>
+
+namespace perceiver {
+
+LearnedQueryImpl::LearnedQueryImpl(int64_t num_queries, int64_t channels)
+    : queries_(
+          register_parameter("queries", new_parameter({num_queries, channels}, kLearnedVectors))) {}
+
+Tensor LearnedQueryImpl::forward(int64_t batch, const Tensor& indices) {
+  const Tensor picked = indices.defined() ? at::embedding(queries_, indices) : queries_;
+  return picked.dim() == 3 ? picked : picked.expand({batch, -1, -1});
+}
+
+int64_t PositionQuery::channels() const {
+  return fourier_channels(static_cast<int64_t>(grid.size()), num_bands);
+}
+
+Tensor PositionQuery::all(int64_t batch) const {
+  return fourier_features(grid_positions(grid), num_bands, resolution).expand({batch, -1, -1});
+}
+
+Tensor PositionQuery::at(int64_t batch, const Tensor& indices, Spacing spacing) const {
+  const Tensor positions = positions_at(indices, grid, spacing);
+  return fourier_features(positions, num_bands, resolution).expand({batch, -1, -1});
+}
+
+}  // namespace perceiver

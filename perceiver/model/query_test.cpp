@@ -1,0 +1,34 @@
+#include "perceiver/model/query.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace perceiver {
+namespace {
+
+TEST(LearnedQuery, SomeOfThemAreRowsOfAll) {
+  at::NoGradGuard no_grad;
+  LearnedQuery query(7, 4);
+  const Tensor all = query(2), some = query(2, at::tensor({6, 1}));
+  EXPECT_EQ(all.sizes(), (std::vector<int64_t>{2, 7, 4}));
+  EXPECT_TRUE(some[1][0].equal(all[0][6]));
+  const Tensor each = query(2, at::tensor({6, 1, 0, 2}).view({2, 2}));  // other rows an example
+  EXPECT_TRUE(each[1][0].equal(all[0][0]));
+}
+
+TEST(PositionQuery, SubsetEqualsRowsOfAll) {
+  const PositionQuery query{.grid = {4, 6, 6}, .resolution = {4, 6, 6}, .num_bands = 8};
+  const Tensor indices = at::tensor({0, 100, 143});
+  const Tensor all = query.all(2), some = query.at(2, indices, Spacing::kInclusive);
+  EXPECT_EQ(all.size(2), query.channels());
+  EXPECT_TRUE(some.equal(all.index_select(1, indices)));
+}
+
+TEST(PositionQuery, SubsampledSpacingIsTheReleasedOne) {
+  const PositionQuery query{.grid = {16}, .resolution = {16}, .num_bands = 2};
+  const Tensor q = query.at(1, at::tensor({15}), Spacing::kSubsampled);
+  EXPECT_FLOAT_EQ(q[0][0][0].item<float>(), -1.0f + 2.0f * 15 / 16);
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,110 @@
+#include "perceiver/nn/attention.h"
+
+#include <ATen/ATen.h>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+
+QkvAttentionImpl::QkvAttentionImpl(int64_t q_channels, int64_t kv_channels,
+                                   const AttendConfig& config, const Semantics& semantics)
+    : num_heads_(config.num_heads), dropout_(config.attention_dropout), semantics_(semantics) {
+  const int64_t shape = config.shape_for_attn == ShapeForAttn::kKv ? kv_channels : q_channels;
+  const int64_t qk = config.qk_channels.value_or(shape);
+  const int64_t v = config.v_channels.value_or(qk);
+  if (qk % num_heads_ != 0 || v % num_heads_ != 0) {
+    fail("qk_channels ({}) and v_channels ({}) must be multiples of num_heads ({})", qk, v,
+         num_heads_);
+  }
+  f_q_ = register_module("q", Linear(q_channels, qk, LinearInit::kAttend));
+  f_k_ = register_module("k", Linear(kv_channels, qk, LinearInit::kAttend));
+  f_v_ = register_module("v", Linear(kv_channels, v, LinearInit::kAttend));
+  f_o_ = register_module("o", Linear(v, q_channels, LinearInit::kAttend));
+}
+
+Tensor QkvAttentionImpl::split_heads(const Tensor& x) const {
+  return x.unflatten(-1, {num_heads_, x.size(-1) / num_heads_}).transpose(1, 2);
+}
+
+Tensor QkvAttentionImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  const Tensor v = split_heads(f_v_(x_kv));
+  Tensor x_qkv = attend({.q = split_heads(f_q_(x_q)),
+                         .k = split_heads(f_k_(x_kv)),
+                         .v = v,
+                         .kv_mask = masks.kv,
+                         .dropout = is_training() ? dropout_ : 0.0});  // [B, H, N, V]
+  if (masks.kv.defined() && !semantics_.zero_masked_rows) {
+    const Tensor any_key = masks.kv.any(1).view({-1, 1, 1, 1});
+    x_qkv = at::where(any_key, x_qkv, v.mean(2, /*keepdim=*/true));
+  }
+  if (masks.q.defined() && semantics_.query_mask) {
+    x_qkv = x_qkv.masked_fill(masks.q.logical_not().unsqueeze(1).unsqueeze(-1), 0.0);
+  }
+  return f_o_(x_qkv.transpose(1, 2).flatten(-2));  // [B, N, D]
+}
+
+AttentionCase QkvAttentionImpl::attention_case(int64_t queries, int64_t keys) const {
+  return {.heads = num_heads_,
+          .queries = queries,
+          .keys = keys,
+          .qk_channels = f_q_->weight.size(0) / num_heads_,
+          .v_channels = f_v_->weight.size(0) / num_heads_};
+}
+
+int64_t QkvAttentionImpl::flops(int64_t queries, int64_t keys) const {
+  const int64_t qk = f_q_->weight.size(0), v = f_v_->weight.size(0);
+  return f_q_->flops(queries) + f_k_->flops(keys) + f_v_->flops(keys) + f_o_->flops(queries) +
+         2 * queries * keys * (qk + v);
+}
+
+CrossAttendImpl::CrossAttendImpl(int64_t q_channels, int64_t kv_channels,
+                                 const AttendConfig& config, const Semantics& semantics)
+    : query_residual_(config.query_residual),
+      dropout_(config.dropout),
+      norm_q_(register_module("norm_q", LayerNorm(q_channels))),
+      norm_kv_(register_module("norm_kv", LayerNorm(kv_channels))),
+      norm_mlp_(register_module("norm_mlp", LayerNorm(q_channels))),
+      attention_(
+          register_module("attention", QkvAttention(q_channels, kv_channels, config, semantics))),
+      mlp_(register_module("mlp",
+                           Mlp(q_channels, config.widening_factor * q_channels, semantics.gelu))) {}
+
+Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  Tensor x = attention_(norm_q_(x_q), norm_kv_(x_kv), masks);
+  x = at::dropout(x, dropout_, is_training());
+  if (query_residual_) x = x + x_q;
+  return x + at::dropout(mlp_(norm_mlp_(x)), dropout_, is_training());
+}
+
+AttentionCase CrossAttendImpl::attention_case(int64_t queries, int64_t keys) const {
+  return attention_->attention_case(queries, keys);
+}
+
+int64_t CrossAttendImpl::flops(int64_t queries, int64_t keys) const {
+  return attention_->flops(queries, keys) + mlp_->flops(queries);
+}
+
+SelfAttendImpl::SelfAttendImpl(int64_t channels, const AttendConfig& config,
+                               const Semantics& semantics)
+    : dropout_(config.dropout),
+      norm_(register_module("norm", LayerNorm(channels))),
+      norm_mlp_(register_module("norm_mlp", LayerNorm(channels))),
+      attention_(register_module("attention", QkvAttention(channels, channels, config, semantics))),
+      mlp_(register_module("mlp",
+                           Mlp(channels, config.widening_factor * channels, semantics.gelu))) {}
+
+Tensor SelfAttendImpl::forward(const Tensor& z) {
+  const Tensor normed = norm_(z);
+  const Tensor x = z + at::dropout(attention_(normed, normed), dropout_, is_training());
+  return x + at::dropout(mlp_(norm_mlp_(x)), dropout_, is_training());
+}
+
+AttentionCase SelfAttendImpl::attention_case(int64_t elements) const {
+  return attention_->attention_case(elements, elements);
+}
+
+int64_t SelfAttendImpl::flops(int64_t elements) const {
+  return attention_->flops(elements, elements) + mlp_->flops(elements);
+}
+
+}  // namespace perceiver

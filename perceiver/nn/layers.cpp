@@ -1,0 +1,85 @@
+#include "perceiver/nn/layers.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+namespace perceiver {
+
+// LayerNorm's and BatchNorm's, in both references.
+constexpr double kEpsilon = 1e-5;
+
+static Init weight_init(LinearInit init, int64_t fan_in) {
+  // The standard deviation that is left of 1 when a normal distribution is cut at +-2.
+  constexpr double kCutStddev = 0.87962566103423978;
+  const double stddev = 1.0 / std::sqrt(static_cast<double>(fan_in));
+  switch (init) {
+    case LinearInit::kAttend:
+      return truncated_normal(stddev / kCutStddev);
+    case LinearInit::kPlain:
+      return truncated_normal(stddev);
+    case LinearInit::kZeros:
+      break;
+  }
+  return kZeros;
+}
+
+LinearImpl::LinearImpl(int64_t in, int64_t out, LinearInit init)
+    : weight(register_parameter("weight", new_parameter({out, in}, weight_init(init, in)))),
+      bias(register_parameter("bias", new_parameter({out}, kZeros))) {}
+
+Tensor LinearImpl::forward(const Tensor& x) { return at::linear(x, weight, bias); }
+
+LayerNormImpl::LayerNormImpl(int64_t channels)
+    : weight(register_parameter("weight", new_parameter({channels}, kOnes))),
+      bias(register_parameter("bias", new_parameter({channels}, kZeros))) {}
+
+Tensor LayerNormImpl::forward(const Tensor& x) {
+  return at::layer_norm(x, weight.sizes(), weight, bias, kEpsilon);
+}
+
+EmbeddingImpl::EmbeddingImpl(int64_t count, int64_t channels, Init init)
+    : weight(register_parameter("weight", new_parameter({count, channels}, init))) {}
+
+Tensor EmbeddingImpl::forward(const Tensor& indices) { return at::embedding(weight, indices); }
+
+Conv2dImpl::Conv2dImpl(const Shape& shape) : stride_(shape.stride) {
+  const int64_t fan_in = shape.in * shape.size * shape.size;
+  weight = register_parameter("weight", new_parameter({shape.out, shape.in, shape.size, shape.size},
+                                                      weight_init(LinearInit::kPlain, fan_in)));
+  if (shape.bias) bias = register_parameter("bias", new_parameter({shape.out}, kZeros));
+}
+
+Tensor Conv2dImpl::forward(const Tensor& x) { return at::conv2d(x, weight, bias, stride_); }
+
+BatchNormImpl::BatchNormImpl(int64_t channels)
+    : weight(register_parameter("weight", new_parameter({channels}, kOnes))),
+      bias(register_parameter("bias", new_parameter({channels}, kZeros))),
+      running_mean(register_buffer("running_mean", new_parameter({channels}, kZeros))),
+      running_var(register_buffer("running_var", new_parameter({channels}, kOnes))),
+      num_batches(register_buffer("num_batches", new_parameter({}, kZeros))) {}
+
+Tensor BatchNormImpl::forward(const Tensor& x) {
+  constexpr double kDecay = 0.9;
+  const auto per_channel = [](const Tensor& t) { return t.view({1, -1, 1, 1}); };
+  Tensor mean = running_mean, var = running_var;
+  if (is_training()) {
+    mean = x.mean({0, 2, 3});
+    var = (x - per_channel(mean)).square().mean({0, 2, 3});
+    at::NoGradGuard no_grad;
+    num_batches += 1;
+    const Tensor share = (1.0 - kDecay) / (1.0 - at::pow(kDecay, num_batches));
+    running_mean += share * (mean - running_mean);
+    running_var += share * (var - running_var);
+  }
+  const Tensor scale = weight * (var + kEpsilon).rsqrt();
+  return x * per_channel(scale) + per_channel(bias - mean * scale);
+}
+
+int64_t num_parameters(const torch::nn::Module& module) {
+  int64_t total = 0;
+  for (const Tensor& p : module.parameters()) total += p.numel();
+  return total;
+}
+
+}  // namespace perceiver

@@ -1,0 +1,37 @@
+#include "perceiver/nn/position.h"
+
+#include <ATen/ATen.h>
+
+#include <numbers>
+#include <vector>
+
+namespace perceiver {
+
+Tensor positions_at(const Tensor& indices, at::IntArrayRef grid, Spacing spacing) {
+  std::vector<Tensor> coordinates(grid.size());
+  Tensor rest = indices;
+  for (size_t i = grid.size(); i-- > 0;) {
+    const Tensor along = rest.remainder(grid[i]).to(at::kFloat);
+    const int64_t steps = spacing == Spacing::kInclusive ? grid[i] - 1 : grid[i];
+    coordinates[i] = steps == 0 ? -at::ones_like(along) : along * (2.0 / steps) - 1.0;
+    rest = rest.div(grid[i], "floor");
+  }
+  return at::stack(coordinates, -1);
+}
+
+Tensor grid_positions(at::IntArrayRef grid) {
+  return positions_at(at::arange(c10::multiply_integers(grid)), grid);
+}
+
+Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArrayRef resolution) {
+  check_shape(positions, {kAny, static_cast<int64_t>(resolution.size())}, "positions");
+  std::vector<Tensor> bands;  // one row a coordinate
+  for (const int64_t size : resolution) {
+    bands.push_back(at::linspace(1.0, size / 2.0, num_bands, positions.options()));
+  }
+  const Tensor angles =
+      (positions.unsqueeze(-1) * at::stack(bands)).flatten(1).mul_(std::numbers::pi);  // [O, d*K]
+  return at::cat({positions, angles.sin(), angles.cos()}, -1);
+}
+
+}  // namespace perceiver

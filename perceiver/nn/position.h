@@ -1,0 +1,31 @@
+// Where each element lies, as features (paper, App. G).
+#pragma once
+
+#include "perceiver/core/tensor.h"
+
+namespace perceiver {
+
+// How an index along a dimension of n becomes a coordinate.
+enum class Spacing {
+  kInclusive,   // -1 to 1, both ends: every input, and outputs asked for as a whole grid
+  kSubsampled,  // -1 + 2 i / n, which stops short of 1: the released models' subsets of outputs
+};
+
+// Positions of a grid's elements: {H, W} -> [H*W, 2], rows first, coordinates in (y, x) order.
+Tensor grid_positions(at::IntArrayRef grid);
+
+// Positions of some elements of a grid, by flat index: [O] -> [O, dims]. With kInclusive equal to
+// grid_positions(grid).index_select(0, indices), without the grid.
+Tensor positions_at(const Tensor& indices, at::IntArrayRef grid,
+                    Spacing spacing = Spacing::kInclusive);
+
+// The coordinates, then their sin and then their cos at `num_bands` frequencies spaced evenly from
+// one oscillation over the grid to the Nyquist frequency of `resolution`, the number of samples
+// along each dimension: [O, d] -> [O, d + 2 * d * num_bands].
+Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArrayRef resolution);
+
+constexpr int64_t fourier_channels(int64_t dims, int64_t num_bands) {
+  return dims * (1 + 2 * num_bands);
+}
+
+}  // namespace perceiver
