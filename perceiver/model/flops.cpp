@@ -48,21 +48,36 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (each > 0) *total += each * numel(function.outputs()[0]);
 }
 
+// Ends with its scope, also when the pass fails: the callback writes to `total`.
+class Recording {
+ public:
+  explicit Recording(int64_t& count) : before_(std::exchange(total, &count)) {
+    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(start, end)
+                                             .needsInputs(true)
+                                             .needsOutputs(true)
+                                             .scopes({at::RecordScope::FUNCTION}));
+  }
+  ~Recording() {
+    at::removeCallback(handle_);
+    total = before_;
+  }
+  Recording(const Recording&) = delete;
+
+ private:
+  int64_t* before_;
+  at::CallbackHandle handle_;
+};
+
 }  // namespace
 
 int64_t recorded_flops(const std::function<void()>& run) {
   const AttentionKernelScope scope("reference");
-  int64_t count = 0;
-  int64_t* before = std::exchange(total, &count);
-  const at::CallbackHandle handle =
-      at::addThreadLocalCallback(at::RecordFunctionCallback(start, end)
-                                     .needsInputs(true)
-                                     .needsOutputs(true)
-                                     .scopes({at::RecordScope::FUNCTION}));
   const at::RecordFunctionGuard record(true);
-  run();
-  at::removeCallback(handle);
-  total = before;
+  int64_t count = 0;
+  {
+    const Recording recording(count);
+    run();
+  }
   return count;
 }
 

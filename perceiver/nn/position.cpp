@@ -34,4 +34,16 @@ Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArray
   return at::cat({positions, angles.sin(), angles.cos()}, -1);
 }
 
+Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
+  if (grid_ != grid.vec() || features_.device() != like.device() || features_.dtype() != like.dtype()) {
+    grid_ = grid.vec();
+    features_ = fourier_features(grid_positions(grid), num_bands_, resolution_).to(like.options());
+  }
+  return features_.expand({like.size(0), -1, -1});
+}
+
+int64_t GridFeatures::channels() const {
+  return fourier_channels(static_cast<int64_t>(resolution_.size()), num_bands_);
+}
+
 }  // namespace perceiver

@@ -1,6 +1,8 @@
 // Where each element lies, as features (paper, App. G).
 #pragma once
 
+#include <vector>
+
 #include "perceiver/core/tensor.h"
 
 namespace perceiver {
@@ -23,6 +25,24 @@ Tensor positions_at(const Tensor& indices, at::IntArrayRef grid,
 // one oscillation over the grid to the Nyquist frequency of `resolution`, the number of samples
 // along each dimension: [O, d] -> [O, d + 2 * d * num_bands].
 Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArrayRef resolution);
+
+// The Fourier features of whole grids, made when first asked for and kept for the next time.
+class GridFeatures {
+ public:
+  GridFeatures(std::vector<int64_t> resolution, int64_t num_bands)
+      : resolution_(std::move(resolution)), num_bands_(num_bands) {}
+
+  // -> [B, grid elements, P], with the batch, device and dtype of `like`
+  Tensor operator()(at::IntArrayRef grid, const Tensor& like);
+
+  int64_t channels() const;
+
+ private:
+  std::vector<int64_t> resolution_;
+  int64_t num_bands_;
+  std::vector<int64_t> grid_;
+  Tensor features_;  // of grid_
+};
 
 constexpr int64_t fourier_channels(int64_t dims, int64_t num_bands) {
   return dims * (1 + 2 * num_bands);

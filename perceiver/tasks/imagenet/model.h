@@ -1,0 +1,85 @@
+// ImageNet classification (paper, App. A): a picture in, class logits out.
+#pragma once
+
+#include "perceiver/modalities/image.h"
+#include "perceiver/model/average_project.h"
+#include "perceiver/model/perceiver_io.h"
+#include "perceiver/model/query.h"
+
+namespace perceiver {
+
+// What an element of the input array is (Tab. 6).
+enum class ImageInput {
+  kFourier,  // a pixel's RGB and 2D Fourier features
+  kLearned,  // a pixel's projected RGB and a learned position, itself projected
+  kConv,     // a feature of the convolution stage and 2D Fourier features
+};
+constexpr std::array<std::string_view, 3> enum_words(ImageInput) {
+  return {"fourier", "learned", "conv"};
+}
+
+enum class ImageDecoder { kQuery, kAverage };
+constexpr std::array<std::string_view, 2> enum_words(ImageDecoder) { return {"query", "average"}; }
+
+struct ImageNetConfig {
+  int64_t image_size = 224;
+  ImageInput input = ImageInput::kFourier;
+  int64_t num_bands = 64;
+  std::optional<int64_t> max_resolution = {};  // of the Fourier features; default: the grid's
+  int64_t content_channels = 64;               // of the convolution stage, or of projected RGB
+  int64_t position_channels = 256;             // of learned positions
+  int64_t num_classes = 1000;
+  ImageDecoder decode_by = ImageDecoder::kQuery;
+  int64_t query_channels = 1024;
+  EncoderConfig encoder;
+  DecoderConfig decoder;
+  Semantics semantics;
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, ImageNetConfig& c) {
+  visit("image_size", c.image_size, at_least(1));
+  visit("input", c.input);
+  visit("num_bands", c.num_bands, at_least(1));
+  visit("max_resolution", c.max_resolution, at_least(1));
+  visit("content_channels", c.content_channels, at_least(1));
+  visit("position_channels", c.position_channels, at_least(1));
+  visit("num_classes", c.num_classes, at_least(1));
+  visit("decode_by", c.decode_by);
+  visit("query_channels", c.query_channels, at_least(1));
+  visit("encoder", c.encoder);
+  visit("decoder", c.decoder);
+  visit("semantics", c.semantics);
+}
+
+class ImageNetImpl : public torch::nn::Module {
+ public:
+  explicit ImageNetImpl(const ImageNetConfig& config);
+
+  // images [B, 3, H, W], normalised -> inputs [B, M, C]. Learned positions need the config's size;
+  // Fourier features take any.
+  Tensor input_array(const Tensor& images);
+
+  Tensor encode(const Tensor& images) { return encoder_(input_array(images)); }  // -> [B, N, D]
+  Tensor decode(const Tensor& latents);  // [B, N, D] -> logits [B, classes]
+  Tensor forward(const Tensor& images) { return decode(encode(images)); }
+
+  ModelSummary summary() const;
+
+ private:
+  std::vector<int64_t> grid(at::IntArrayRef image) const;  // of the input array
+
+  ImageNetConfig config_;
+  ConvStage conv_stage_{nullptr};
+  Linear content_{nullptr};  // RGB -> content_channels, a 1x1 convolution
+  Embedding positions_{nullptr};
+  Linear position_projection_{nullptr};
+  GridFeatures fourier_;
+  Encoder encoder_{nullptr};
+  LearnedQuery query_{nullptr};
+  Decoder decoder_{nullptr};
+  AverageProject average_{nullptr};
+};
+TORCH_MODULE(ImageNet);
+
+}  // namespace perceiver

@@ -1,0 +1,79 @@
+// Optical flow (paper, Sec. 4.2 and App. H): two frames in, a motion vector for each pixel out.
+#pragma once
+
+#include "perceiver/modalities/image.h"
+#include "perceiver/model/perceiver_io.h"
+#include "perceiver/nn/position.h"
+#include "perceiver/tasks/optical_flow/raft_upsample.h"
+
+namespace perceiver {
+
+// What surrounds a pixel in its input element (the ablation of App. H).
+enum class FlowPatch { k3x3, k1x1, kConv };
+constexpr std::array<std::string_view, 3> enum_words(FlowPatch) { return {"3x3", "1x1", "conv"}; }
+
+struct OpticalFlowConfig {
+  int64_t height = 368, width = 496;  // of a training crop, and of a tile at test time
+  FlowPatch patch = FlowPatch::k3x3;
+  bool concat_frames = true;  // one element holds both frames; else each frame has its own
+  int64_t num_bands = 64;
+  int64_t patch_channels = 64;
+  EncoderConfig encoder = {.num_latents = 2048,
+                           .latent_channels = 512,
+                           .num_blocks = 1,
+                           .self_attends_per_block = 24,
+                           .self_attend = {.num_heads = 16}};
+  DecoderConfig decoder = {.cross_attend = {.qk_channels = 512, .query_residual = false}};
+  int64_t decode_slice = 16384;  // queries decoded at once, outside training
+  Semantics semantics;
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, OpticalFlowConfig& c) {
+  visit("height", c.height, at_least(4));
+  visit("width", c.width, at_least(4));
+  visit("patch", c.patch);
+  visit("concat_frames", c.concat_frames);
+  visit("num_bands", c.num_bands, at_least(1));
+  visit("patch_channels", c.patch_channels, at_least(1));
+  visit("encoder", c.encoder);
+  visit("decoder", c.decoder);
+  visit("decode_slice", c.decode_slice, at_least(1));
+  visit("semantics", c.semantics);
+}
+
+class OpticalFlowImpl : public torch::nn::Module {
+ public:
+  explicit OpticalFlowImpl(const OpticalFlowConfig& config);
+
+  // frames [B, 2, 3, H, W] of the config's size, in [-1, 1] -> inputs [B, M, C]
+  Tensor input_array(const Tensor& frames);
+
+  // Queries are the input elements of the first frame: inputs [B, M, C] -> [B, O, C].
+  Tensor query_array(const Tensor& inputs) const;
+
+  Tensor encode(const Tensor& inputs) {  // [B, M, C] -> latents [B, N, D]
+    return perceiver_->process(perceiver_->encode(inputs), inputs);
+  }
+
+  // latents [B, N, D], queries [B, O, C] for every pixel -> flow [B, 2, H, W], in pixels
+  Tensor decode(const Tensor& latents, const Tensor& queries);
+
+  Tensor forward(const Tensor& frames);  // -> flow [B, 2, H, W]
+
+  ModelSummary summary() const;
+
+ private:
+  std::vector<int64_t> query_grid() const;
+  Tensor content(const Tensor& frames);  // -> [B, M, patch_channels]
+
+  OpticalFlowConfig config_;
+  GridFeatures fourier_;
+  Linear patch_{nullptr};
+  ConvStage conv_stage_{nullptr};
+  PerceiverIo perceiver_{nullptr};
+  RaftUpsample upsample_{nullptr};
+};
+TORCH_MODULE(OpticalFlow);
+
+}  // namespace perceiver
