@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "perceiver/core/file.h"
 #include "perceiver/core/names.h"
 
 namespace perceiver {
@@ -109,10 +108,8 @@ struct ConfigReader::State {
   std::vector<Level> levels;
 };
 
-ConfigReader::ConfigReader(const std::filesystem::path& path,
-                           std::span<const std::string> overrides)
+ConfigReader::ConfigReader(const File& file, std::span<const std::string> overrides)
     : state_(std::make_unique<State>()) {
-  const File file = read_file(path);
   state_->root = parse(file.bytes, file.name);
   for (const std::string& text : overrides) {
     toml::table over = parse_override(text);
@@ -220,8 +217,7 @@ void ConfigReader::leave() {
 
 void ConfigReader::finish() { leave(); }
 
-std::string read_config_key(const std::filesystem::path& path, std::string_view key) {
-  const File file = read_file(path);
+std::string read_config_key(const File& file, std::string_view key) {
   const toml::table table = parse(file.bytes, file.name);
   const toml::node* node = table.get(key);
   if (node == nullptr) fail("{}: the key '{}' is missing", file.name, key);

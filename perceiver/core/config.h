@@ -8,7 +8,6 @@
 // An enum field has its words in a function enum_words() beside the enum, in the enum's order.
 #pragma once
 
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/file.h"
 
 namespace perceiver {
 
@@ -44,7 +44,7 @@ std::string_view to_word(E value) {
 class ConfigReader {
  public:
   // The file, then `overrides` such as "model.encoder.num_latents=256" over it.
-  ConfigReader(const std::filesystem::path& path, std::span<const std::string> overrides);
+  ConfigReader(const File& file, std::span<const std::string> overrides);
   ~ConfigReader();
 
   void operator()(std::string_view key, int64_t& value, Limits limits = {});
@@ -107,16 +107,16 @@ class ConfigReader {
 };
 
 template <typename Config>
-Config read_config(const std::filesystem::path& path, std::span<const std::string> overrides = {}) {
+Config read_config(const File& file, std::span<const std::string> overrides = {}) {
   Config config;
-  ConfigReader reader(path, overrides);
+  ConfigReader reader(file, overrides);
   fields(reader, config);
   reader.finish();
   return config;
 }
 
 // One string of a file, before the struct that reads the rest is known: its `task`.
-std::string read_config_key(const std::filesystem::path& path, std::string_view key);
+std::string read_config_key(const File& file, std::string_view key);
 
 // The visitor that writes: every field with its value, as TOML that read_config takes.
 class ConfigWriter {

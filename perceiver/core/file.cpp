@@ -1,13 +1,12 @@
 #include "perceiver/core/file.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
+#include "perceiver/core/atomic_file.h"
 #include "perceiver/core/error.h"
 
 namespace perceiver {
@@ -24,18 +23,9 @@ File read_file(const fs::path& path) {
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {
-  const fs::path beside = path.string() + fmt::format(".{}.part", getpid());
-  std::ofstream stream(beside, std::ios::binary);
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  std::error_code error;
-  if (stream) {
-    fs::rename(beside, path, error);
-    if (!error) return;
-  }
-  const std::string reason = error ? error.message() : std::strerror(errno);
-  fs::remove(beside, error);
-  fail("{}: cannot write: {}", path.string(), reason);
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
 }
 
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
@@ -50,7 +40,7 @@ fs::path shipped(const fs::path& name) {
   const fs::path executable = fs::read_symlink("/proc/self/exe").parent_path();
   // A build folder or a folder of test programs inside the tree; the installed share folder.
   const fs::path roots[] = {executable.parent_path(), executable.parent_path().parent_path(),
-                            executable.parent_path() / "share" / "perceiver", PERCEIVER_SHARE};
+                            executable.parent_path() / "share" / "perceiver"};
   std::string looked;
   for (const fs::path& root : roots) {
     if (fs::exists(root / name)) return root / name;

@@ -15,7 +15,7 @@ struct File {
 
 File read_file(const std::filesystem::path& path);
 
-// Writes beside `path` and renames, so that `path` is the old content or the new, never half.
+// All at once, as AtomicFile.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 // The files of a folder in the order of their names; fails when there is no such folder.

@@ -33,6 +33,11 @@ TEST(WriteFile, ThatCannotBeWrittenIsNamed) {
             "/nope/o.flo: cannot write: No such file or directory");
 }
 
+TEST(WriteFile, LeavesADeviceADevice) {
+  write_file("/dev/null", "gone");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
 TEST(ReadFile, ThatCannotBeReadIsNamed) {
   EXPECT_EQ(error_of([] { read_file("/nope.png"); }),
             "/nope.png: cannot open: No such file or directory");

@@ -7,16 +7,21 @@
 
 namespace perceiver {
 
+// Coordinates of the n indices along one dimension: the references' own rounding, which the
+// highest frequencies magnify.
+static Tensor coordinates(int64_t n, Spacing spacing) {
+  if (spacing == Spacing::kInclusive) return at::linspace(-1.0, 1.0, n);
+  return -1.0 + 2.0 * at::arange(n, at::kFloat) / n;
+}
+
 Tensor positions_at(const Tensor& indices, at::IntArrayRef grid, Spacing spacing) {
-  std::vector<Tensor> coordinates(grid.size());
+  std::vector<Tensor> along(grid.size());
   Tensor rest = indices;
   for (size_t i = grid.size(); i-- > 0;) {
-    const Tensor along = rest.remainder(grid[i]).to(at::kFloat);
-    const int64_t steps = spacing == Spacing::kInclusive ? grid[i] - 1 : grid[i];
-    coordinates[i] = steps == 0 ? -at::ones_like(along) : along * (2.0 / steps) - 1.0;
+    along[i] = coordinates(grid[i], spacing).index_select(0, rest.remainder(grid[i]));
     rest = rest.div(grid[i], "floor");
   }
-  return at::stack(coordinates, -1);
+  return at::stack(along, -1);
 }
 
 Tensor grid_positions(at::IntArrayRef grid) {
@@ -35,7 +40,8 @@ Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArray
 }
 
 Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
-  if (grid_ != grid.vec() || features_.device() != like.device() || features_.dtype() != like.dtype()) {
+  if (grid_ != grid.vec() || features_.device() != like.device() ||
+      features_.dtype() != like.dtype()) {
     grid_ = grid.vec();
     features_ = fourier_features(grid_positions(grid), num_bands_, resolution_).to(like.options());
   }

@@ -8,7 +8,9 @@
 
 // Every task by its name in configs, its folder's or, for a baseline, its own. A new task is a line
 // here and one in CMakeLists.txt; its task.cpp defines make_<name>, a MakeTask.
-#define PERCEIVER_TASKS(task) task(imagenet) task(optical_flow)
+#define PERCEIVER_TASKS(task)                                                                    \
+  task(alphastar_transformer) task(audioset) task(bert) task(glue) task(imagenet) task(language) \
+      task(multimodal) task(optical_flow) task(starcraft)
 
 namespace perceiver {
 
@@ -31,8 +33,7 @@ constexpr TaskEntry kTasks[] = {
 
 }  // namespace
 
-std::unique_ptr<Task> make_task(const std::filesystem::path& config,
-                                std::span<const std::string> overrides) {
+std::unique_ptr<Task> make_task(const File& config, std::span<const std::string> overrides) {
   const std::string name = read_config_key(config, "task");
   std::vector<std::string> known;
   for (const TaskEntry& entry : kTasks) {
@@ -42,12 +43,12 @@ std::unique_ptr<Task> make_task(const std::filesystem::path& config,
       return entry.make(config, overrides);
     } catch (const Error& e) {
       // The reader names the file itself; modules, which check the rest, do not know of it.
-      const std::string message = e.what(), place = config.string();
-      if (message.starts_with(place) || message.starts_with("command line")) throw;
-      fail("{}: model.{}", place, message);
+      const std::string message = e.what();
+      if (message.starts_with(config.name) || message.starts_with("command line")) throw;
+      fail("{}: model.{}", config.name, message);
     }
   }
-  fail("{}: unknown task '{}'{}; known: {}", config.string(), name, did_you_mean(name, known),
+  fail("{}: unknown task '{}'{}; known: {}", config.name, name, did_you_mean(name, known),
        fmt::join(known, ", "));
 }
 

@@ -4,12 +4,12 @@
 
 #include <torch/nn/module.h>
 
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "perceiver/core/file.h"
 #include "perceiver/model/summary.h"
 
 namespace perceiver {
@@ -33,12 +33,10 @@ class Task {
 };
 
 // What a task's folder offers to the registry.
-using MakeTask = std::unique_ptr<Task>(const std::filesystem::path& config,
-                                       std::span<const std::string> overrides);
+using MakeTask = std::unique_ptr<Task>(const File& config, std::span<const std::string> overrides);
 
-// The task that the file `config` names in its key `task`, its model constructed as the
+// The task that `config` names in its key `task`, its model constructed as the
 // surrounding ConstructScope says. `overrides` are "model.encoder.num_latents=256" and the like.
-std::unique_ptr<Task> make_task(const std::filesystem::path& config,
-                                std::span<const std::string> overrides = {});
+std::unique_ptr<Task> make_task(const File& config, std::span<const std::string> overrides = {});
 
 }  // namespace perceiver

@@ -38,8 +38,7 @@ class ImageNetTask : public Task {
 
 }  // namespace
 
-std::unique_ptr<Task> make_imagenet(const std::filesystem::path& config,
-                                    std::span<const std::string> overrides) {
+std::unique_ptr<Task> make_imagenet(const File& config, std::span<const std::string> overrides) {
   return std::make_unique<ImageNetTask>(read_config<Config>(config, overrides));
 }
 

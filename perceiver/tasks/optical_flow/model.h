@@ -23,7 +23,7 @@ struct OpticalFlowConfig {
                            .num_blocks = 1,
                            .self_attends_per_block = 24,
                            .self_attend = {.num_heads = 16}};
-  DecoderConfig decoder = {.cross_attend = {.qk_channels = 512, .query_residual = false}};
+  DecoderConfig decoder = {.cross_attend = {.query_residual = false}};
   int64_t decode_slice = 16384;  // queries decoded at once, outside training
   Semantics semantics;
 };

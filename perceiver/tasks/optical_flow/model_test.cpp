@@ -21,7 +21,6 @@ OpticalFlowConfig tiny(FlowPatch patch, bool concat_frames) {
                .num_blocks = 1,
                .self_attends_per_block = 2,
                .self_attend = {.num_heads = 2}};
-  c.decoder.cross_attend.qk_channels = 16;
   return c;
 }
 

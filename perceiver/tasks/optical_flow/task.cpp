@@ -39,7 +39,7 @@ class OpticalFlowTask : public Task {
 
 }  // namespace
 
-std::unique_ptr<Task> make_optical_flow(const std::filesystem::path& config,
+std::unique_ptr<Task> make_optical_flow(const File& config,
                                         std::span<const std::string> overrides) {
   return std::make_unique<OpticalFlowTask>(read_config<Config>(config, overrides));
 }

@@ -1,0 +1,40 @@
+# From a fresh clone on Debian or Ubuntu: `make demo` or `make test`. Each does the set-up it needs,
+# and nothing twice. CMake does the building; this file only calls it.
+PRESET ?= release
+BUILD := build$(if $(filter-out release,$(PRESET)),-$(PRESET))
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+# WERROR=ON makes warnings errors; unset, the build folder keeps what it has.
+SETTINGS := $(if $(WERROR),-DPERCEIVER_WERROR=$(WERROR))
+
+.PHONY: perceiver all demo test install format clean help configure
+
+perceiver: configure  ## build/perceiver (the default)
+	@cmake --build $(BUILD) -j $(JOBS) --target perceiver
+
+all: configure  ## everything: programs, tests, benchmarks
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: perceiver  ## show what the project does
+	$(BUILD)/perceiver paper
+
+test: all  ## build everything and run every test
+	@ctest --preset $(PRESET)
+
+install: SETTINGS += -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+install: all  ## install to PREFIX (/usr/local)
+	@cmake --install $(BUILD)
+
+configure:
+	@tools/setup.sh
+	@tools/configure.sh $(PRESET) $(SETTINGS)
+
+format:  ## rewrite the sources in the project's format
+	@tools/format.sh -i
+
+clean:  ## remove the build folders; .deps (LibTorch) stays
+	rm -rf build build-*/
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+	@echo "Settings: PRESET=release|debug|asan|cuda PREFIX=/usr/local JOBS=$(JOBS) WERROR=ON|OFF"

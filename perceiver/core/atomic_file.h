@@ -1,0 +1,30 @@
+// A file that is written piece by piece and appears all at once.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+
+namespace perceiver {
+
+// Writes beside `path`; commit() renames, so that `path` is the old content or the new, never half.
+// Without commit() nothing is left. A device or a pipe is written to as it is: a rename would put a
+// file in the place of /dev/null itself.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void fail_to_write(int error);
+
+  std::filesystem::path path_, beside_;
+  std::FILE* stream_ = nullptr;
+};
+
+}  // namespace perceiver

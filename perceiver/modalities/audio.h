@@ -1,0 +1,53 @@
+// Sound to elements of an array, and back (paper, Sec. 4.3 and App. C): patches of samples, or the
+// energies of a mel spectrogram.
+#pragma once
+
+#include "perceiver/core/config.h"
+#include "perceiver/core/tensor.h"
+
+namespace perceiver {
+
+// Patches in so many samples; fails unless they fill it.
+int64_t num_sample_patches(int64_t num_samples, int64_t samples_per_patch);
+
+// [B, S] -> [B, S / samples_per_patch, samples_per_patch]
+Tensor samples_to_patches(const Tensor& samples, int64_t samples_per_patch);
+
+// The reverse: [B, patches, samples_per_patch] -> [B, S]
+Tensor patches_to_samples(const Tensor& patches);
+
+// The paper gives 4,800 elements for 61,440 samples and no more: 120 windows of 40 energies.
+struct MelConfig {
+  int64_t samples_per_second = 48'000;
+  int64_t window_samples = 2048;  // Hann window, and as many points of the Fourier transform
+  int64_t hop_samples = 512;      // between the middles of two windows
+  int64_t num_energies = 40;      // of a window: filters of the bank
+  double low_hz = 0.0, high_hz = 24'000.0;
+  double log_offset = 1e-6;  // what silence counts as
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, MelConfig& c) {
+  visit("samples_per_second", c.samples_per_second, at_least(1));
+  visit("window_samples", c.window_samples, at_least(2));
+  visit("hop_samples", c.hop_samples, at_least(1));
+  visit("num_energies", c.num_energies, at_least(1));
+  visit("low_hz", c.low_hz, at_least(0.0));
+  visit("high_hz", c.high_hz, at_least(0.0));
+  visit("log_offset", c.log_offset, between(1e-30, 0.5));
+}
+
+// Windows in so many samples, one a hop; fails unless hops fill it.
+int64_t num_mel_windows(int64_t num_samples, const MelConfig& config);
+
+// Triangles of height 1 whose corners are evenly spaced on HTK's mel scale, 2595 log10(1 + f /
+// 700), each falling to 0 where its neighbours peak: [energies, window / 2 + 1 frequencies].
+Tensor mel_filterbank(const MelConfig& config);
+
+// log(bank * power + log_offset): [B, S] -> [B, windows, energies]. Window i has its middle in the
+// middle of hop i, and zeros outside the sound. Power is that of the spectrum over the square of
+// the window's sum: a sinusoid of amplitude a has a^2 / 4 at its frequency, however long the
+// window.
+Tensor log_mel_spectrogram(const Tensor& samples, const MelConfig& config);
+
+}  // namespace perceiver

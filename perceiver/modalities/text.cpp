@@ -1,0 +1,189 @@
+#include "perceiver/modalities/text.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "perceiver/core/error.h"
+
+#ifdef PERCEIVER_SENTENCEPIECE
+#include <sentencepiece_processor.h>
+#endif
+
+namespace perceiver {
+
+Ids ByteTokenizer::encode(std::string_view text) const {
+  Ids ids;
+  ids.reserve(text.size());
+  for (const unsigned char byte : text) ids.push_back(byte + kNumSpecial);
+  return ids;
+}
+
+std::string ByteTokenizer::decode(std::span<const int64_t> ids) const {
+  std::string bytes;
+  for (const int64_t id : ids) {
+    if (id < 0 || id >= kVocabularySize) {
+      fail("id {} is not in the vocabulary of {} bytes and special ids", id, kVocabularySize);
+    }
+    if (id >= kNumSpecial) bytes.push_back(static_cast<char>(id - kNumSpecial));
+  }
+  return replace_invalid_utf8(bytes);
+}
+
+// What may follow a first byte (Unicode 15, Tab. 3-7): how many bytes, and the second one's range.
+static constexpr struct {
+  unsigned char first, last;
+  size_t following;
+  unsigned char low, high;
+} kWellFormed[] = {
+    {0x00, 0x7F, 0, 0x80, 0xBF}, {0xC2, 0xDF, 1, 0x80, 0xBF}, {0xE0, 0xE0, 2, 0xA0, 0xBF},
+    {0xE1, 0xEC, 2, 0x80, 0xBF}, {0xED, 0xED, 2, 0x80, 0x9F}, {0xEE, 0xEF, 2, 0x80, 0xBF},
+    {0xF0, 0xF0, 3, 0x90, 0xBF}, {0xF1, 0xF3, 3, 0x80, 0xBF}, {0xF4, 0xF4, 3, 0x80, 0x8F},
+};
+
+std::string replace_invalid_utf8(std::string_view bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size();) {
+    const auto at = [&](size_t j) { return static_cast<unsigned char>(bytes[j]); };
+    const auto row = std::ranges::find_if(
+        kWellFormed, [&](const auto& r) { return r.first <= at(i) && at(i) <= r.last; });
+    bool valid = row != std::end(kWellFormed);
+    size_t end = i + 1;
+    while (valid && end <= i + row->following) {
+      const unsigned char low = end == i + 1 ? row->low : 0x80;
+      const unsigned char high = end == i + 1 ? row->high : 0xBF;
+      valid = end < bytes.size() && low <= at(end) && at(end) <= high;
+      // The byte that breaks a sequence is not part of it: it may begin the next.
+      if (valid) ++end;
+    }
+    text += valid ? bytes.substr(i, end - i) : "\uFFFD";
+    i = end;
+  }
+  return text;
+}
+
+Ids wrap(const SpecialIds& special, const Ids& a, const std::optional<Ids>& b) {
+  Ids ids = {special.cls};
+  ids.insert(ids.end(), a.begin(), a.end());
+  ids.push_back(special.sep);
+  if (b) {
+    ids.insert(ids.end(), b->begin(), b->end());
+    ids.push_back(special.sep);
+  }
+  return ids;
+}
+
+TokenBatch pad_or_crop(const std::vector<Ids>& texts, int64_t length, int64_t pad_id) {
+  const int64_t batch = static_cast<int64_t>(texts.size());
+  TokenBatch result{.ids = at::full({batch, length}, pad_id, at::kLong),
+                    .mask = at::zeros({batch, length}, at::kBool)};
+  for (int64_t i = 0; i < batch; ++i) {
+    const int64_t size = std::min<int64_t>(texts[i].size(), length);
+    std::copy_n(texts[i].begin(), size, result.ids.data_ptr<int64_t>() + i * length);
+    std::fill_n(result.mask.data_ptr<bool>() + i * length, size, true);
+  }
+  return result;
+}
+
+TextInputImpl::TextInputImpl(int64_t vocabulary_size, int64_t num_inputs, int64_t channels,
+                             Init token_init)
+    : token_(register_module("token", Embedding(vocabulary_size, channels, token_init))),
+      position_(register_module("position", Embedding(num_inputs, channels))) {}
+
+Tensor TextInputImpl::forward(const Tensor& ids, const Tensor& before) {
+  check_shape(ids, {kAny, kAny}, "ids");
+  const int64_t vocabulary = token_->weight.size(0), num_inputs = position_->weight.size(0);
+  const int64_t length = ids.size(1) + (before.defined() ? before.size(1) : 0);
+  if (length > num_inputs) {
+    fail("a text of {} tokens is longer than the model's {}; crop it first", length, num_inputs);
+  }
+  const Tensor outside = ids.masked_select((ids < 0).logical_or(ids >= vocabulary));
+  if (outside.numel() > 0) {
+    fail("id {} is not in the model's vocabulary of {}", outside[0].item<int64_t>(), vocabulary);
+  }
+  const Tensor tokens = token_(ids);
+  const Tensor elements = before.defined() ? at::cat({before, tokens}, 1) : tokens;
+  return elements + position_->weight.narrow(0, 0, length);
+}
+
+std::vector<Part> TextInputImpl::parts() const {
+  return {{.name = "token", .parameters = token_->weight.numel()},
+          {.name = "position", .parameters = position_->weight.numel()}};
+}
+
+#ifdef PERCEIVER_SENTENCEPIECE
+
+SentencePieceTokenizer::SentencePieceTokenizer(const File& model)
+    : name_(model.name), processor_(std::make_shared<sentencepiece::SentencePieceProcessor>()) {
+  // The library takes nothing at all for an empty model.
+  if (model.bytes.empty() || !processor_->LoadFromSerializedProto(model.bytes).ok()) {
+    fail("{}: not a SentencePiece model", name_);
+  }
+  const auto required = [&](const std::string& piece) {
+    const std::optional<int64_t> id = id_of(piece);
+    if (!id) {
+      fail("{}: has no piece '{}'; train it with --control_symbols=[PAD],[MASK],[CLS],[SEP]", name_,
+           piece);
+    }
+    return *id;
+  };
+  const int64_t pad = processor_->pad_id();
+  special_ = {.pad = pad >= 0 ? pad : required("[PAD]"),
+              .mask = required("[MASK]"),
+              .cls = required("[CLS]"),
+              .sep = required("[SEP]")};
+}
+
+Ids SentencePieceTokenizer::encode(std::string_view text) const {
+  const std::vector<int> ids = processor_->EncodeAsIds(text);
+  return {ids.begin(), ids.end()};
+}
+
+std::string SentencePieceTokenizer::decode(std::span<const int64_t> ids) const {
+  std::vector<int> kept;
+  for (const int64_t id : ids) {
+    check_id(id);
+    const bool special =
+        id == special_.pad || id == special_.mask || id == special_.cls || id == special_.sep;
+    if (!special) kept.push_back(static_cast<int>(id));
+  }
+  return processor_->DecodeIds(kept);
+}
+
+std::string SentencePieceTokenizer::piece(int64_t id) const {
+  check_id(id);
+  return processor_->IdToPiece(static_cast<int>(id));
+}
+
+std::optional<int64_t> SentencePieceTokenizer::id_of(const std::string& piece) const {
+  // An unknown piece gets the unknown piece's id.
+  const int id = processor_->PieceToId(piece);
+  if (processor_->IdToPiece(id) != piece) return {};
+  return id;
+}
+
+int64_t SentencePieceTokenizer::vocabulary_size() const { return processor_->GetPieceSize(); }
+
+void SentencePieceTokenizer::check_id(int64_t id) const {
+  if (id < 0 || id >= vocabulary_size()) {
+    fail("{}: id {} is not in the vocabulary of {} pieces", name_, id, vocabulary_size());
+  }
+}
+
+#else
+
+SentencePieceTokenizer::SentencePieceTokenizer(const File& model) {
+  fail("{}: this build has no SentencePiece; install libsentencepiece-dev and build again",
+       model.name);
+}
+
+// Never called: there is no such object.
+Ids SentencePieceTokenizer::encode(std::string_view) const { return {}; }
+std::string SentencePieceTokenizer::decode(std::span<const int64_t>) const { return {}; }
+std::string SentencePieceTokenizer::piece(int64_t) const { return {}; }
+std::optional<int64_t> SentencePieceTokenizer::id_of(const std::string&) const { return {}; }
+int64_t SentencePieceTokenizer::vocabulary_size() const { return 0; }
+
+#endif
+
+}  // namespace perceiver

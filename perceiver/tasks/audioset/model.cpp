@@ -1,0 +1,104 @@
+#include "perceiver/tasks/audioset/model.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+namespace perceiver {
+namespace {
+
+constexpr int64_t kMinPadding = 4;
+constexpr int64_t kColours = 3;
+
+int64_t num_sound_elements(const AudioSetConfig& c) {
+  if (c.audio == AudioInput::kRaw) return num_sample_patches(c.num_samples, c.samples_per_patch);
+  return num_mel_windows(c.num_samples, c.mel) * c.mel.num_energies;
+}
+
+// Of raw sound up to the samples', though an element is a patch: as in the released model of
+// Kinetics. The paper does not say.
+int64_t sound_resolution(const AudioSetConfig& c) {
+  return c.audio == AudioInput::kRaw ? c.num_samples : num_sound_elements(c);
+}
+
+}  // namespace
+
+AudioSetImpl::AudioSetImpl(const AudioSetConfig& config)
+    : config_(config),
+      video_{config.num_frames, config.image_size, config.image_size},
+      patches_(patch_grid(video_, config.patch)),
+      num_sound_elements_(num_sound_elements(config)),
+      video_position_(patches_, config.num_video_bands),
+      audio_position_({sound_resolution(config)}, config.num_audio_bands) {
+  const bool raw = config.audio == AudioInput::kRaw;
+  if (!raw) mel_filterbank(config.mel);  // fails now if it cannot be
+  const int64_t audio_values = raw ? config.samples_per_patch : 1;
+  const int64_t video_values = config.patch.pixels() * kColours;
+  padding_ = register_module(
+      "padding",
+      ModalityPadding(
+          std::map<std::string, int64_t>{{"audio", audio_values + audio_position_.channels()},
+                                         {"video", video_values + video_position_.channels()}},
+          kMinPadding));
+  encoder_ =
+      register_module("encoder", Encoder(padding_->channels(), config.encoder, config.semantics));
+  const int64_t d = config.encoder.latent_channels;
+  if (config.decode_by == AudioSetDecoder::kAverage) {
+    average_ = register_module("average", AverageProject(d, config.num_classes));
+    return;
+  }
+  query_ = register_module("query", LearnedQuery(1, config.query_channels));
+  decoder_ = register_module("decoder",
+                             Decoder(DecoderChannels{config.query_channels, d, config.num_classes},
+                                     config.decoder, config.semantics));
+}
+
+Tensor AudioSetImpl::sound_elements(const Tensor& samples) const {
+  if (config_.audio == AudioInput::kRaw) {
+    return samples_to_patches(samples, config_.samples_per_patch);
+  }
+  // Silence is -1 and a full-scale tone near 1, as wide as the position beside it.
+  const Tensor energies = log_mel_spectrogram(samples, config_.mel);
+  return (1.0 - energies * (2.0 / std::log(config_.mel.log_offset))).flatten(1).unsqueeze(-1);
+}
+
+Tensor AudioSetImpl::input_array(const Tensor& video, const Tensor& samples) {
+  check_shape(video, {kAny, video_[0], kColours, video_[1], video_[2]}, "video");
+  check_shape(samples, {kAny, config_.num_samples}, "samples");
+  const Tensor sounds = sound_elements(samples);
+  const Tensor pictures = video_to_patches(video, config_.patch);
+  return pack(padding_(Modalities{
+      {"audio", at::cat({sounds, audio_position_({num_sound_elements_}, sounds)}, -1)},
+      {"video", at::cat({pictures, video_position_(patches_, pictures)}, -1)},
+  }));
+}
+
+Tensor AudioSetImpl::decode(const Tensor& latents) {
+  if (!average_.is_empty()) return average_(latents).squeeze(1);
+  return decoder_(latents, query_(latents.size(0))).squeeze(1);
+}
+
+ModelSummary AudioSetImpl::summary() const {
+  const int64_t m = num_sound_elements_ + c10::multiply_integers(patches_);
+  ModelSummary s{.inputs = {m, padding_->channels()},
+                 .latents = encoder_->latent_size(),
+                 .queries = {},
+                 .outputs = {1, config_.num_classes}};
+  if (config_.audio == AudioInput::kMel) {
+    // The filter bank; a Fourier transform is no product of matrices.
+    const int64_t frequencies = config_.mel.window_samples / 2 + 1;
+    s.add("input.", {{.name = "mel_filterbank", .flops = 2 * num_sound_elements_ * frequencies}});
+  }
+  s.add("input.", {{.name = "padding", .parameters = num_parameters(*padding_)}});
+  s.add("encoder.", encoder_->parts(m));
+  if (!average_.is_empty()) {
+    s.add("average.", average_->parts());
+    return s;
+  }
+  s.queries = {1, query_->channels()};
+  s.add("", {{.name = "query", .parameters = num_parameters(*query_)}});
+  s.add("decoder.", decoder_->parts(1, s.latents->index));
+  return s;
+}
+
+}  // namespace perceiver

@@ -1,0 +1,94 @@
+// AudioSet classification (paper, App. C): a clip of video with its sound in, class logits out.
+#pragma once
+
+#include "perceiver/modalities/audio.h"
+#include "perceiver/modalities/video.h"
+#include "perceiver/model/average_project.h"
+#include "perceiver/model/multimodal.h"
+#include "perceiver/model/perceiver_io.h"
+#include "perceiver/model/query.h"
+
+namespace perceiver {
+
+// What an element of sound is.
+enum class AudioInput {
+  kRaw,  // a patch of samples
+  kMel,  // one energy of a mel spectrogram
+};
+constexpr std::array<std::string_view, 2> enum_words(AudioInput) { return {"raw", "mel"}; }
+
+enum class AudioSetDecoder { kQuery, kAverage };
+constexpr std::array<std::string_view, 2> enum_words(AudioSetDecoder) {
+  return {"query", "average"};
+}
+
+struct AudioSetConfig {
+  int64_t num_frames = 32, image_size = 224;
+  VideoPatch patch = {.frames = 2, .height = 8, .width = 8};
+  int64_t num_video_bands = 16;  // not in the paper: the only number that gives its 487 channels
+  int64_t num_samples = 61'440;  // 48 kHz at 25 frames a second
+  AudioInput audio = AudioInput::kRaw;
+  int64_t samples_per_patch = 128;  // raw
+  MelConfig mel = {};
+  int64_t num_audio_bands = 64;
+  int64_t num_classes = 527;
+  AudioSetDecoder decode_by = AudioSetDecoder::kQuery;
+  int64_t query_channels = 1024;
+  EncoderConfig encoder = {
+      .num_latents = 512, .latent_channels = 512, .num_blocks = 1, .self_attends_per_block = 12};
+  DecoderConfig decoder = {};
+  Semantics semantics = {};
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, AudioSetConfig& c) {
+  visit("num_frames", c.num_frames, at_least(1));
+  visit("image_size", c.image_size, at_least(1));
+  visit("patch", c.patch);
+  visit("num_video_bands", c.num_video_bands, at_least(1));
+  visit("num_samples", c.num_samples, at_least(1));
+  visit("audio", c.audio);
+  visit("samples_per_patch", c.samples_per_patch, at_least(1));
+  visit("mel", c.mel);
+  visit("num_audio_bands", c.num_audio_bands, at_least(1));
+  visit("num_classes", c.num_classes, at_least(1));
+  visit("decode_by", c.decode_by);
+  visit("query_channels", c.query_channels, at_least(1));
+  visit("encoder", c.encoder);
+  visit("decoder", c.decoder);
+  visit("semantics", c.semantics);
+}
+
+class AudioSetImpl : public torch::nn::Module {
+ public:
+  explicit AudioSetImpl(const AudioSetConfig& config);
+
+  // video [B, T, 3, H, W] in [0, 1], samples [B, S] in [-1, 1] -> inputs [B, M, C]
+  Tensor input_array(const Tensor& video, const Tensor& samples);
+
+  Tensor encode(const Tensor& video, const Tensor& samples) {  // -> latents [B, N, D]
+    return encoder_(input_array(video, samples));
+  }
+  Tensor decode(const Tensor& latents);  // [B, N, D] -> logits [B, classes]
+  Tensor forward(const Tensor& video, const Tensor& samples) {
+    return decode(encode(video, samples));
+  }
+
+  ModelSummary summary() const;
+
+ private:
+  Tensor sound_elements(const Tensor& samples) const;  // -> [B, elements, values]
+
+  AudioSetConfig config_;
+  std::vector<int64_t> video_, patches_;  // {T, H, W}, and in patches
+  int64_t num_sound_elements_;
+  GridFeatures video_position_, audio_position_;
+  ModalityPadding padding_{nullptr};
+  Encoder encoder_{nullptr};
+  LearnedQuery query_{nullptr};
+  Decoder decoder_{nullptr};
+  AverageProject average_{nullptr};
+};
+TORCH_MODULE(AudioSet);
+
+}  // namespace perceiver

@@ -1,0 +1,59 @@
+// GLUE (paper, Sec. 4.1 and App. F.4): a text in, the answers of up to eight tasks out. The weights
+// that a language model has too are named as there: fine-tuning starts from it.
+#pragma once
+
+#include "perceiver/model/perceiver_io.h"
+#include "perceiver/model/query.h"
+#include "perceiver/tasks/glue/config.h"
+
+namespace perceiver {
+
+// How many numbers answer a task: the logits of its classes, or one value (STS-B's similarity).
+int64_t num_answers(const std::string& task);
+
+// A task's own 2-layer MLP, a tanh between.
+class GlueHeadImpl : public torch::nn::Module {
+ public:
+  GlueHeadImpl(int64_t channels, int64_t num_answers);
+
+  Tensor forward(const Tensor& output);  // [B, E] -> [B, answers]
+
+  int64_t flops() const { return hidden_->flops(1) + answers_->flops(1); }
+
+ private:
+  Linear hidden_{nullptr}, answers_{nullptr};
+};
+TORCH_MODULE(GlueHead);
+
+class GlueImpl : public torch::nn::Module {
+ public:
+  explicit GlueImpl(const GlueConfig& config);
+
+  // ids [B, m], mask [B, m] (true: there is a token) -> latents [B, N, D]. With a token before the
+  // text m is at most M - 1. `tasks` [B], by index in the config, is for kTaskTokens alone.
+  Tensor encode(const Tensor& ids, const Tensor& mask = {}, const Tensor& tasks = {});
+
+  // latents [B, N, D] -> outputs [B, O, E]: one for each task by kMultitaskQuery, else one.
+  Tensor decode(const Tensor& latents);
+
+  // -> every task's answers, [B, answers] each, in the config's order. With kTaskTokens only those
+  // to each text's own task mean something.
+  std::vector<Tensor> forward(const Tensor& ids, const Tensor& mask = {}, const Tensor& tasks = {});
+
+  int64_t max_length() const;  // of a text, in tokens
+  ModelSummary summary() const;
+
+ private:
+  bool has_token() const;  // before the text
+
+  GlueConfig config_;
+  TextInput input_{nullptr};
+  Embedding task_token_{nullptr};
+  Encoder encoder_{nullptr};
+  LearnedQuery query_{nullptr};
+  Decoder decoder_{nullptr};
+  std::vector<GlueHead> heads_;
+};
+TORCH_MODULE(Glue);
+
+}  // namespace perceiver

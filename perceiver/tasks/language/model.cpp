@@ -1,0 +1,59 @@
+#include "perceiver/tasks/language/model.h"
+
+#include <ATen/ATen.h>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+
+LanguageImpl::LanguageImpl(const LanguageConfig& config)
+    : config_(config),
+      input_(register_module(
+          "input", TextInput(config.vocabulary_size, config.num_inputs, config.input_channels))),
+      encoder_(register_module("encoder",
+                               Encoder(config.input_channels, config.encoder, config.semantics))),
+      query_(register_module("query", LearnedQuery(config.num_inputs, config.input_channels))),
+      decoder_(register_module(
+          "decoder", Decoder(DecoderChannels{config.input_channels, config.encoder.latent_channels},
+                             config.decoder, config.semantics))),
+      bias_(register_parameter("bias", new_parameter({config.vocabulary_size}, kZeros))) {}
+
+Tensor LanguageImpl::encode(const Tensor& ids, const Tensor& mask) {
+  if (mask.defined()) check_shape(mask, {ids.size(0), ids.size(1)}, "mask");
+  return encoder_(input_(ids), mask);
+}
+
+Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,
+                            const Tensor& query_mask) {
+  const Tensor outside =
+      positions.masked_select((positions < 0).logical_or(positions >= config_.num_inputs));
+  if (outside.numel() > 0) {
+    fail("position {} is not among the model's {}", outside[0].item<int64_t>(), config_.num_inputs);
+  }
+  const Tensor outputs = decoder_(latents, query_(latents.size(0), positions), query_mask);
+  return at::linear(outputs, input_->token_weight(), bias_);
+}
+
+Tensor LanguageImpl::forward(const Tensor& ids, const Tensor& mask) {
+  const Tensor latents = encode(ids, mask);
+  return decode(latents, at::arange(ids.size(1), ids.options()), mask);
+}
+
+ModelSummary LanguageImpl::summary() const {
+  const int64_t m = config_.num_inputs, c = config_.input_channels;
+  // The output array is the decoder's, as in Tab. 5; logits are made of it.
+  ModelSummary s{.inputs = {m, c},
+                 .latents = encoder_->latent_size(),
+                 .queries = ArraySize{m, c},
+                 .outputs = {m, c}};
+  s.add("input.", input_->parts());
+  s.add("encoder.", encoder_->parts(m));
+  s.add("", {{.name = "query", .parameters = num_parameters(*query_)}});
+  s.add("decoder.", decoder_->parts(m, s.latents->index));
+  s.add("", {{.name = "logits",
+              .parameters = bias_.numel(),
+              .flops = 2 * m * input_->token_weight().numel()}});
+  return s;
+}
+
+}  // namespace perceiver

@@ -1,0 +1,64 @@
+// Masked language modelling (paper, Sec. 4.1 and App. F): text with masked tokens in, logits of
+// the vocabulary out.
+#pragma once
+
+#include "perceiver/modalities/text.h"
+#include "perceiver/model/perceiver_io.h"
+#include "perceiver/model/query.h"
+
+namespace perceiver {
+
+// The defaults are the released bytes model's (Tab. 11).
+struct LanguageConfig {
+  int64_t vocabulary_size = ByteTokenizer::kVocabularySize;
+  int64_t num_inputs = 2048;     // M, and as many queries
+  int64_t input_channels = 768;  // C, and the queries': the tied embedding reads the outputs
+  EncoderConfig encoder = {.num_latents = 256,
+                           .latent_channels = 1280,
+                           .num_blocks = 1,
+                           .self_attends_per_block = 26,
+                           .cross_attend = {.num_heads = 8, .qk_channels = 256, .v_channels = 1280},
+                           .self_attend = {.num_heads = 8, .qk_channels = 256, .v_channels = 1280}};
+  DecoderConfig decoder = {
+      .cross_attend = {
+          .num_heads = 8, .qk_channels = 256, .v_channels = 768, .query_residual = false}};
+  Semantics semantics = {};
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, LanguageConfig& c) {
+  visit("vocabulary_size", c.vocabulary_size, at_least(1));
+  visit("num_inputs", c.num_inputs, at_least(1));
+  visit("input_channels", c.input_channels, at_least(1));
+  visit("encoder", c.encoder);
+  visit("decoder", c.decoder);
+  visit("semantics", c.semantics);
+}
+
+class LanguageImpl : public torch::nn::Module {
+ public:
+  explicit LanguageImpl(const LanguageConfig& config);
+
+  // ids [B, m] with m at most M, mask [B, m] (true: there is a token) -> latents [B, N, D]
+  Tensor encode(const Tensor& ids, const Tensor& mask = {});
+
+  // latents [B, N, D], positions [O] or [B, O], query_mask [B, O] -> logits [B, O, vocabulary].
+  // Only what is asked for is computed.
+  Tensor decode(const Tensor& latents, const Tensor& positions, const Tensor& query_mask = {});
+
+  // ids [B, m], mask [B, m] -> logits [B, m, vocabulary]. The mask is the queries' too.
+  Tensor forward(const Tensor& ids, const Tensor& mask = {});
+
+  ModelSummary summary() const;  // of all M positions
+
+ private:
+  LanguageConfig config_;
+  TextInput input_{nullptr};
+  Encoder encoder_{nullptr};
+  LearnedQuery query_{nullptr};
+  Decoder decoder_{nullptr};
+  Tensor bias_;  // [vocabulary]
+};
+TORCH_MODULE(Language);
+
+}  // namespace perceiver

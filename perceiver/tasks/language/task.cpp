@@ -1,0 +1,56 @@
+#include "perceiver/tasks/task.h"
+
+#include <ATen/ATen.h>
+
+#include "perceiver/tasks/language/bert.h"
+#include "perceiver/tasks/language/model.h"
+
+namespace perceiver {
+namespace {
+
+template <typename ModelConfig>
+struct Config {
+  std::string task;
+  ModelConfig model;
+};
+
+template <typename Visitor, typename ModelConfig>
+void fields(Visitor& visit, Config<ModelConfig>& c) {
+  visit("task", c.task);
+  visit("model", c.model);
+}
+
+// Perceiver IO and BERT are asked the same.
+template <typename Model, typename ModelConfig>
+class MaskedLanguageTask : public Task {
+ public:
+  explicit MaskedLanguageTask(const Config<ModelConfig>& config)
+      : config_(config), model_(config.model) {}
+
+  torch::nn::Module& model() override { return *model_; }
+
+  ModelSummary summary(Split) const override { return model_->summary(); }
+
+  Tensor forward_random(int64_t batch, Split) override {
+    const ModelConfig& c = config_.model;
+    return model_(at::randint(c.vocabulary_size, {batch, c.num_inputs}, at::kLong));
+  }
+
+ private:
+  Config<ModelConfig> config_;
+  Model model_;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_language(const File& config, std::span<const std::string> overrides) {
+  return std::make_unique<MaskedLanguageTask<Language, LanguageConfig>>(
+      read_config<Config<LanguageConfig>>(config, overrides));
+}
+
+std::unique_ptr<Task> make_bert(const File& config, std::span<const std::string> overrides) {
+  return std::make_unique<MaskedLanguageTask<Bert, BertConfig>>(
+      read_config<Config<BertConfig>>(config, overrides));
+}
+
+}  // namespace perceiver

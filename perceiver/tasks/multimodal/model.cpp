@@ -1,0 +1,185 @@
+#include "perceiver/tasks/multimodal/model.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "perceiver/modalities/audio.h"
+
+namespace perceiver {
+namespace {
+
+constexpr int64_t kMinInputPadding = 4, kMinQueryPadding = 2;
+constexpr int64_t kColours = 3;
+
+// What the features' frequencies go up to stays when pixels are asked for instead of patches.
+std::vector<int64_t> image_resolution(const MultimodalConfig& c, std::vector<int64_t> patches) {
+  if (c.max_resolution.empty()) return patches;
+  if (c.max_resolution.size() != 3) {
+    fail("max_resolution must have 3 values, of time, height and width; got {}",
+         c.max_resolution.size());
+  }
+  return c.max_resolution;
+}
+
+int64_t total(const ModalitySizes& sizes) {
+  int64_t sum = 0;
+  for (const auto& [name, size] : sizes) sum += size;
+  return sum;
+}
+
+}  // namespace
+
+MultimodalImpl::MultimodalImpl(const MultimodalConfig& config)
+    : config_(config),
+      video_{config.num_frames, config.image_size, config.image_size},
+      patches_(patch_grid(video_, config.patch)),
+      num_samples_(config.num_frames * config.samples_per_frame),
+      num_audio_patches_(num_sample_patches(num_samples_, config.samples_per_patch)),
+      image_position_(image_resolution(config, patches_), config.num_image_bands),
+      // Frequencies up to the samples', though an element is a patch: as released.
+      audio_position_({num_samples_}, config.num_audio_bands),
+      image_query_{video_, image_resolution(config, patches_), config.num_image_bands},
+      audio_query_{{num_audio_patches_}, {num_samples_}, config.num_audio_bands} {
+  for (const auto& [name, queries] : num_train_queries()) {
+    const int64_t all = num_outputs().at(name);
+    if (queries > all)
+      fail("train_queries.{} ({}) must be at most {}, all there are", name, queries, all);
+  }
+  const int64_t image_channels = config.patch.pixels() * kColours + image_position_.channels();
+  const int64_t audio_channels = config.samples_per_patch + audio_position_.channels();
+  input_padding_ =
+      register_module("input_padding", ModalityPadding(ModalitySizes{{"audio", audio_channels},
+                                                                     {"image", image_channels},
+                                                                     {"label", config.num_classes}},
+                                                       kMinInputPadding));
+  input_mask_ = register_module("input_mask",
+                                ModalityMask(std::vector<std::string>{"audio", "image", "label"},
+                                             input_padding_->channels()));
+  label_query_ = register_module("label_query", LearnedQuery(1, config.label_query_channels));
+  query_padding_ = register_module(
+      "query_padding", ModalityPadding(ModalitySizes{{"audio", audio_query_.channels()},
+                                                     {"image", image_query_.channels()},
+                                                     {"label", label_query_->channels()}},
+                                       kMinQueryPadding));
+  perceiver_ = register_module(
+      "perceiver", PerceiverIo(PerceiverIoChannels{.inputs = input_padding_->channels(),
+                                                   .queries = query_padding_->channels(),
+                                                   .outputs = config.output_channels},
+                               config.encoder, config.decoder, config.semantics));
+  for (const auto& [name, channels] : ModalitySizes{{"audio", config.samples_per_patch},
+                                                    {"image", kColours},
+                                                    {"label", config.num_classes}}) {
+    heads_.emplace(name, register_module("head_" + name, Linear(config.output_channels, channels)));
+  }
+}
+
+Tensor MultimodalImpl::input_array(const Modalities& inputs, const Modalities& hidden) {
+  for (const auto& [name, head] : heads_) {
+    if (!inputs.contains(name)) fail("inputs must be audio, image and label; {} is missing", name);
+  }
+  const Tensor &audio = inputs.at("audio"), &image = inputs.at("image"),
+               &label = inputs.at("label");
+  check_shape(audio, {kAny, num_samples_}, "audio");
+  check_shape(image, {kAny, video_[0], kColours, video_[1], video_[2]}, "image");
+  check_shape(label, {kAny, config_.num_classes}, "label");
+  const Tensor sounds = samples_to_patches(audio, config_.samples_per_patch);
+  const Tensor pictures = video_to_patches(image, config_.patch);
+  const Modalities padded = input_padding_(Modalities{
+      {"audio", at::cat({sounds, audio_position_({num_audio_patches_}, sounds)}, -1)},
+      {"image", at::cat({pictures, image_position_(patches_, pictures)}, -1)},
+      {"label", label.unsqueeze(1)},
+  });
+  return pack(input_mask_(padded, hidden));
+}
+
+Tensor MultimodalImpl::encode(const Modalities& inputs, const Modalities& hidden) {
+  const Tensor array = input_array(inputs, hidden);
+  return perceiver_->process(perceiver_->encode(array), array);
+}
+
+Tensor MultimodalImpl::outputs(const Tensor& latents, const Modalities& points, Spacing spacing) {
+  const int64_t batch = latents.size(0);
+  Modalities queries;
+  for (const auto& [name, asked] : points) {
+    const Tensor indices = asked.to(latents.device());
+    const Tensor query = name == "label"   ? label_query_(batch, indices)
+                         : name == "audio" ? audio_query_.at(batch, indices, spacing)
+                                           : image_query_.at(batch, indices, spacing);
+    queries[name] = query.to(latents.dtype());
+  }
+  return perceiver_->decode(latents, pack(query_padding_(queries)));
+}
+
+Modalities MultimodalImpl::heads(const Tensor& outputs, const Modalities& points) {
+  ModalitySizes sizes;
+  for (const auto& [name, indices] : points) sizes[name] = indices.size(0);
+  Modalities values = take_apart(outputs, sizes);
+  for (auto& [name, value] : values) value = heads_.at(name)(value);
+  return values;
+}
+
+Modalities MultimodalImpl::decode_all(const Tensor& latents, Spacing spacing) {
+  const int64_t count = total(num_outputs());
+  std::map<std::string, std::vector<Tensor>> slices;
+  for (int64_t begin = 0; begin < count; begin += config_.decode_slice) {
+    const Modalities some = points(begin, std::min(begin + config_.decode_slice, count));
+    for (const auto& [name, values] : decode(latents, some, spacing)) {
+      slices[name].push_back(values);
+    }
+  }
+  const Tensor pixels = at::cat(slices.at("image"), 1);  // [B, T*H*W, 3]
+  return {{"audio", patches_to_samples(at::cat(slices.at("audio"), 1))},
+          {"image", patches_to_video(pixels, video_, VideoPatch{1, 1, 1})},
+          {"label", slices.at("label").front().squeeze(1)}};
+}
+
+ModalitySizes MultimodalImpl::num_outputs() const {
+  return {{"audio", num_audio_patches_}, {"image", c10::multiply_integers(video_)}, {"label", 1}};
+}
+
+ModalitySizes MultimodalImpl::num_train_queries() const {
+  return {
+      {"audio", config_.train_queries.audio}, {"image", config_.train_queries.image}, {"label", 1}};
+}
+
+Modalities MultimodalImpl::points(int64_t begin, int64_t end) const {
+  Modalities indices;
+  int64_t first = 0;  // output of the modality
+  for (const auto& [name, count] : num_outputs()) {
+    const int64_t from = std::max(begin - first, int64_t{0}), to = std::min(end - first, count);
+    if (from < to) indices[name] = at::arange(from, to);
+    first += count;
+  }
+  return indices;
+}
+
+Modalities MultimodalImpl::random_points() const {
+  Modalities indices;
+  for (const auto& [name, count] : num_outputs()) {
+    indices[name] = at::randperm(count, at::kLong).narrow(0, 0, num_train_queries().at(name));
+  }
+  return indices;
+}
+
+ModelSummary MultimodalImpl::summary(const ModalitySizes& num_queries) const {
+  const int64_t m = num_audio_patches_ + c10::multiply_integers(patches_) + 1;
+  const int64_t o = total(num_queries);
+  ModelSummary s{.inputs = {m, input_padding_->channels()},
+                 .latents = perceiver_->latent_size(),
+                 .queries = ArraySize{o, query_padding_->channels()},
+                 .outputs = {o, config_.output_channels}};
+  s.add("input.", {{.name = "padding", .parameters = num_parameters(*input_padding_)},
+                   {.name = "mask", .parameters = num_parameters(*input_mask_)}});
+  s.add("query.", {{.name = "label", .parameters = num_parameters(*label_query_)},
+                   {.name = "padding", .parameters = num_parameters(*query_padding_)}});
+  s.add("", perceiver_->parts(m, o));
+  for (const auto& [name, head] : heads_) {
+    s.add("heads.", {{.name = name,
+                      .parameters = num_parameters(*head),
+                      .flops = head->flops(num_queries.at(name))}});
+  }
+  return s;
+}
+
+}  // namespace perceiver

@@ -1,0 +1,64 @@
+// Multimodal autoencoding of Kinetics (paper, Sec. 4.3 and App. I): video, audio and class label
+// through one latent array, and back. Modalities are called audio, image and label, as released.
+#pragma once
+
+#include "perceiver/model/multimodal.h"
+#include "perceiver/model/perceiver_io.h"
+#include "perceiver/model/query.h"
+#include "perceiver/tasks/multimodal/config.h"
+
+namespace perceiver {
+
+using ModalitySizes = std::map<std::string, int64_t>;
+
+class MultimodalImpl : public torch::nn::Module {
+ public:
+  explicit MultimodalImpl(const MultimodalConfig& config);
+
+  // image [B, T, 3, H, W] in [0, 1], audio [B, S] in [-1, 1], label [B, classes] one-hot ->
+  // inputs [B, M, C]. `hidden` [B, M_i] bool hides elements of some modalities: the label always at
+  // test time, half of the labels in training.
+  Tensor input_array(const Modalities& inputs, const Modalities& hidden = {});
+
+  Tensor encode(const Modalities& inputs, const Modalities& hidden = {});  // -> latents [B, N, D]
+
+  // Outputs by their index [O_i] in each modality asked for: pixels of {T, H, W}, patches of audio,
+  // 0 for the label. latents [B, N, D] -> outputs [B, O, E]. Both in training and at test time the
+  // released model knows subsets only, hence the spacing.
+  Tensor outputs(const Tensor& latents, const Modalities& points,
+                 Spacing spacing = Spacing::kSubsampled);
+
+  // outputs [B, O, E] of those points -> image [B, O_i, 3], audio [B, O_i, samples of a patch],
+  // label logits [B, O_i, classes]
+  Modalities heads(const Tensor& outputs, const Modalities& points);
+
+  Modalities decode(const Tensor& latents, const Modalities& points,
+                    Spacing spacing = Spacing::kSubsampled) {
+    return heads(outputs(latents, points, spacing), points);
+  }
+
+  // Everything, in slices: -> image [B, T, 3, H, W], audio [B, S], label logits [B, classes].
+  Modalities decode_all(const Tensor& latents, Spacing spacing = Spacing::kSubsampled);
+
+  ModalitySizes num_outputs() const;
+  ModalitySizes num_train_queries() const;
+  Modalities points(int64_t begin, int64_t end) const;  // of outputs [begin, end) of all, in order
+  Modalities random_points() const;                     // as many as are decoded in training
+
+  ModelSummary summary(const ModalitySizes& num_queries) const;
+
+ private:
+  MultimodalConfig config_;
+  std::vector<int64_t> video_, patches_;  // {T, H, W}, and in patches
+  int64_t num_samples_, num_audio_patches_;
+  GridFeatures image_position_, audio_position_;
+  PositionQuery image_query_, audio_query_;
+  ModalityPadding input_padding_{nullptr}, query_padding_{nullptr};
+  ModalityMask input_mask_{nullptr};
+  LearnedQuery label_query_{nullptr};
+  PerceiverIo perceiver_{nullptr};
+  std::map<std::string, Linear> heads_;
+};
+TORCH_MODULE(Multimodal);
+
+}  // namespace perceiver

@@ -1,0 +1,41 @@
+// AlphaStar's own entity encoder, the Transformer that App. B compares with.
+#pragma once
+
+#include "perceiver/nn/transformer.h"
+#include "perceiver/tasks/starcraft/entities.h"
+
+namespace perceiver {
+
+// A feature dimension of 128 is each head's: with 128 for both, 3.3B FLOPs are not reached.
+struct AlphaStarTransformerConfig {
+  EntityConfig entities = {};
+  int64_t input_channels = 256;  // C, through all layers
+  TransformerConfig transformer = {
+      .num_layers = 3, .num_heads = 2, .mlp_channels = 1024, .attention_channels = 256};
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, AlphaStarTransformerConfig& c) {
+  visit("entities", c.entities);
+  visit("input_channels", c.input_channels, at_least(1));
+  visit("transformer", c.transformer);
+}
+
+class AlphaStarTransformerImpl : public torch::nn::Module {
+ public:
+  explicit AlphaStarTransformerImpl(const AlphaStarTransformerConfig& config);
+
+  // entities [B, M, 6] as EntityFeature says, mask [B, M] (true: there is an entity)
+  EntityEncoding forward(const Tensor& entities, const Tensor& mask);
+
+  ModelSummary summary() const;
+
+ private:
+  AlphaStarTransformerConfig config_;
+  EntityInput input_{nullptr};
+  Transformer encoder_{nullptr};
+  EntityHeads heads_{nullptr};
+};
+TORCH_MODULE(AlphaStarTransformer);
+
+}  // namespace perceiver

@@ -1,0 +1,136 @@
+// The built program, driven through a shell as a user would.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "perceiver/core/file.h"
+
+namespace perceiver {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+Result run(const std::string& arguments) {
+  const std::string stem = testing::TempDir() + "cli_" + std::to_string(getpid());
+  const std::string command = std::string(std::getenv("PERCEIVER_PROGRAM")) + " " + arguments +
+                              " >" + stem + ".out 2>" + stem + ".err";
+  const int status = std::system(command.c_str());
+  const Result result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(stem + ".out").bytes,
+                      read_file(stem + ".err").bytes};
+  std::filesystem::remove(stem + ".out");
+  std::filesystem::remove(stem + ".err");
+  return result;
+}
+
+std::string config(const std::string& name) { return (shipped("configs") / name).string(); }
+
+void expect_complaint(const std::string& arguments, const std::string& message) {
+  const Result result = run(arguments);
+  EXPECT_EQ(result.code, 1) << arguments;
+  EXPECT_EQ(result.err, "perceiver: " + message + "\n");
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(Cli, HelpComesWithExamplesFirstAndIsNoError) {
+  for (const std::string verb : {"", "paper ", "inspect "}) {
+    const Result result = run(verb + "-h");
+    EXPECT_EQ(result.code, 0);
+    EXPECT_TRUE(result.out.starts_with("Examples:\n  perceiver ")) << result.out;
+    EXPECT_EQ(result.err, "");
+  }
+}
+
+TEST(Cli, UnknownWordsGetTheNearestOne) {
+  expect_complaint("", "a verb is missing; see 'perceiver -h'");
+  expect_complaint("papr", "unknown verb 'papr'; did you mean 'paper'?");
+  expect_complaint("xyzzy", "unknown verb 'xyzzy'; see 'perceiver -h'");
+  expect_complaint("paper --jsn", "unknown option '--jsn'; did you mean '--json'?");
+  expect_complaint("inspect --jsn", "unknown option '--jsn'; did you mean '--json'?");
+}
+
+TEST(Cli, MistakesInAConfigAreOneLine) {
+  expect_complaint("inspect", "config is required; see 'perceiver -h'");
+  expect_complaint("inspect nowhere.toml", "nowhere.toml: cannot open: No such file or directory");
+  expect_complaint("inspect /tmp", "/tmp: is a folder, expected a file");
+  const std::string flow = config("flow_patches.toml");
+  expect_complaint("inspect " + flow + " model.encoder.num_latent=3",
+                   "command line: unknown key 'model.encoder.num_latent'; did you mean "
+                   "'model.encoder.num_latents'?");
+  expect_complaint("inspect " + flow + " model.encoder.num_latents=many",
+                   "command line: 'model.encoder.num_latents' must be an integer");
+  expect_complaint("inspect " + flow + " model.encoder.num_latents=0",
+                   "command line: 'model.encoder.num_latents' must be at least 1, got 0");
+  expect_complaint("inspect " + flow + " model.encoder.self_attend.num_heads=7",
+                   flow +
+                       ": model.encoder.self_attend: qk_channels (512) and v_channels (512) "
+                       "must be multiples of num_heads (7)");
+}
+
+TEST(Cli, InspectGivesTheReleasedModelsSizes) {
+  const std::map<std::string, int64_t> parameters = {
+      {"language_bytes", 201'108'230},  {"imagenet_fourier", 48'440'627},
+      {"imagenet_learned", 62'255'848}, {"imagenet_conv", 48'646'522},
+      {"flow_patches", 41'057'134},     {"multimodal_784", 19'858'855}};
+  for (const auto& [name, count] : parameters) {
+    const Result result = run("inspect --json " + config(name + ".toml"));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(Json::parse(result.out)["parameters"], count) << name;
+  }
+}
+
+TEST(Cli, InspectSaysWhichKernelAndWhyNotAFasterOne) {
+  const Json eval = Json::parse(run("inspect --json " + config("flow_patches.toml")).out);
+  const Json train =
+      Json::parse(run("inspect --split train --json " + config("flow_patches.toml")).out);
+  const auto encoder = [](const Json& document) {
+    for (const Json& part : document["parts"]) {
+      if (part["name"] == "encoder.cross_attend") return part["attention"];
+    }
+    return Json();
+  };
+  EXPECT_EQ(encoder(eval)["kernel"], "tiled");
+  EXPECT_EQ(encoder(eval)["queries"], 2048);
+  EXPECT_EQ(encoder(eval)["keys"], 182'528);
+  EXPECT_EQ(encoder(train)["kernel"], "reference");
+  EXPECT_EQ(encoder(train)["refusals"][0], "tiled: has no backward pass yet");
+}
+
+TEST(Cli, PaperAsJsonHasEveryRowAndNothingElseOnStdout) {
+  const Result result = run("paper --json");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const Json rows = Json::parse(result.out);
+  EXPECT_GE(rows.size(), 38);
+  for (const Json& row : rows) {
+    for (const char* key : {"name", "paper", "built", "verdict", "note"}) {
+      EXPECT_TRUE(row.contains(key)) << row;
+    }
+    for (const char* key : {"params", "flops"}) {
+      if (row["verdict"] != "match" || row["paper"][key].is_null()) continue;
+      const double ratio = row["built"][key].get<double>() / row["paper"][key].get<double>();
+      EXPECT_LE(std::abs(ratio - 1.0), 0.005) << row;
+    }
+    if (row["verdict"] == "explained") {
+      EXPECT_FALSE(row["note"].get<std::string>().empty()) << row;
+    }
+  }
+}
+
+TEST(Cli, PaperAsATableEndsWithTheCount) {
+  const Result result = run("paper");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("Perceiver IO, configuration A"), std::string::npos);
+  EXPECT_NE(result.out.find(" match within 0.5 %, "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,44 @@
+// full_size CONFIG MOST_GIB: a forward pass of one example at the paper's size, with random
+// weights. Fails unless the outputs are finite and of the promised shape, and peak memory stays
+// under the limit. A program, not a test case: peak memory belongs to a process.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "perceiver/core/error.h"
+#include "perceiver/tasks/task.h"
+
+using perceiver::Tensor;
+
+static double peak_gib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024.0 / 1024.0;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 1;
+  const double most = std::atof(argv[2]);
+  at::NoGradGuard no_grad;
+  const auto task = perceiver::make_task(perceiver::read_file(argv[1]));
+  task->model().eval();
+  const auto start = std::chrono::steady_clock::now();
+  const Tensor outputs = task->forward_random(1, perceiver::Split::kEval);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+
+  bool finite = true;  // a part at a time: the check itself must not set the peak
+  for (const Tensor& part : outputs.split(16384, 1)) finite &= part.isfinite().all().item<bool>();
+
+  const std::string shape = perceiver::to_string(outputs.sizes());
+  const perceiver::ArraySize promised = task->summary(perceiver::Split::kEval).outputs;
+  fmt::print("{}: outputs {}, {:.1f} s, peak {:.2f} GiB\n", argv[1], shape, seconds.count(),
+             peak_gib());
+  if (!finite) return fmt::print("not finite\n"), 1;
+  // Flow of the convolution models is put out at full resolution, four times the decoder's.
+  if (outputs.size(1) % promised.index != 0) return fmt::print("wrong number of outputs\n"), 1;
+  if (peak_gib() > most) return fmt::print("more than {} GiB\n", most), 1;
+  return 0;
+}

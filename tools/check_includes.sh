@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Fails when a file includes what its folder may not.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The order of the folders: what each may include, besides itself.
+declare -A may=(
+  [core]=""
+  [kernels]="core"
+  [weights]="core"
+  [media]="core"
+  [optim]="core"
+  [nn]="core kernels"
+  [model]="core kernels nn weights"
+  [data]="core media"
+  [modalities]="core nn model"
+  [tasks]="core kernels nn model weights media data modalities"
+  [zoo]="core kernels nn model weights media data modalities tasks"
+  [train]="core data model tasks optim zoo"
+  [serve]="core data model tasks zoo"
+)
+bad=0
+complain() {
+  echo "$*"
+  bad=1
+}
+
+# path:line:#include of every header in <> or "" under perceiver/
+while IFS=: read -r file line include; do
+  IFS=/ read -r _ folder task _ <<<"$file"
+  included=$(sed -E 's/^[^"<]*["<]([^">]*).*/\1/' <<<"$include")
+
+  if [[ $file == *.h && $included == torch/torch.h ]]; then
+    complain "$file:$line: a header may not include torch/torch.h (11 s a file); take a lighter one"
+  fi
+
+  IFS=/ read -r top used used_task _ <<<"$included"
+  [[ $top == perceiver || $top == cli ]] || continue
+  if [[ ! -v may[$folder] ]]; then
+    complain "$file:$line: folder $folder is not in the table of tools/check_includes.sh"
+  elif [[ $top == cli ]]; then
+    complain "$file:$line: $folder may not include cli (may: ${may[$folder]:-nothing})"
+  elif [[ " $folder ${may[$folder]} " != *" $used "* ]]; then
+    complain "$file:$line: $folder may not include $used (may: ${may[$folder]:-nothing})"
+  elif [[ $folder == tasks && $used == tasks && -d perceiver/tasks/$task &&
+          -d perceiver/tasks/$used_task && $task != "$used_task" ]]; then
+    complain "$file:$line: task $task may not include task $used_task;" \
+      "what both need belongs in modalities or model"
+  fi
+done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<](perceiver/|cli/|torch/torch\.h)' \
+           perceiver --include='*.h' --include='*.cpp' --include='*.cu' --include='*.cuh')
+exit $bad
