@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 # WERROR=ON makes warnings errors; unset, the build folder keeps what it has.
 SETTINGS := $(if $(WERROR),-DPERCEIVER_WERROR=$(WERROR))
 
-.PHONY: perceiver all demo test install format clean help configure
+.PHONY: perceiver all demo test peers install format clean help configure
 
 perceiver: configure  ## build/perceiver (the default)
 	@cmake --build $(BUILD) -j $(JOBS) --target perceiver
@@ -20,6 +20,9 @@ demo: perceiver  ## show what the project does
 
 test: all  ## build everything and run every test
 	@ctest --preset $(PRESET)
+
+peers: perceiver  ## compare with transformers, which it installs; PEERS=--released: at full size
+	@tools/peers.sh --program $(BUILD)/perceiver $(PEERS)
 
 install: SETTINGS += -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 install: all  ## install to PREFIX (/usr/local)

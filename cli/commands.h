@@ -1,7 +1,10 @@
 // One function a verb, each in a file of its own: arguments, the work, how they are named.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "perceiver/zoo/model.h"
 
 namespace CLI {
 class App;
@@ -9,11 +12,22 @@ class App;
 
 namespace perceiver {
 
+void add_convert_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
+void add_run_command(CLI::App& app);
 
 // A subcommand whose help starts with examples.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description,
                       const std::string& examples);
+
+// What several verbs ask for, and what is made of the answers.
+void add_semantics_option(CLI::App& command, std::string& value);
+void add_dtype_option(CLI::App& command, std::string& value, const std::string& description);
+std::optional<Reference> semantics_argument(const std::string& value);
+at::ScalarType dtype_argument(const std::string& value);
+
+// The line that says which model a verb works with.
+std::string describe(const Model& model, const std::string& dtype);
 
 }  // namespace perceiver

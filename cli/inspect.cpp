@@ -9,6 +9,8 @@
 #include "perceiver/nn/init.h"
 #include "perceiver/nn/layers.h"
 #include "perceiver/tasks/task.h"
+#include "perceiver/zoo/find.h"
+#include "perceiver/zoo/model.h"
 
 namespace perceiver {
 namespace {
@@ -22,11 +24,6 @@ struct InspectArgs {
   bool json = false;
 };
 
-at::ScalarType dtype_of(const std::string& name) {
-  if (name == "float32") return at::kFloat;
-  return name == "bfloat16" ? at::kBFloat16 : at::kHalf;
-}
-
 // The kernel an attention will get, and what the faster ones say.
 struct Choice {
   std::string kernel;
@@ -35,7 +32,7 @@ struct Choice {
 
 Choice choose(AttentionCase c, const InspectArgs& args) {
   c.batch = args.batch;
-  c.dtype = dtype_of(args.dtype);
+  c.dtype = dtype_argument(args.dtype);
   c.device = at::Device(args.device);
   c.needs_grad = args.split == "train";
   return {std::string(select_attention_kernel(c).name), attention_refusals(c)};
@@ -144,11 +141,16 @@ void print_json(const ModelSummary& s, const MemoryPlan& memory, const InspectAr
   fmt::print("{}\n", document.dump(2));
 }
 
+// A config is read as it is; a model has its settings beside the weights.
+File settings_of(const std::string& name) {
+  return name.ends_with(".toml") ? read_file(name) : read_settings(find_model(name));
+}
+
 void inspect(const InspectArgs& args) {
   const ConstructScope scope(Construct::kWithoutMemory);
-  const std::unique_ptr<Task> task = make_task(read_file(args.config), args.overrides);
+  const std::unique_ptr<Task> task = make_task(settings_of(args.config), args.overrides);
   const ModelSummary summary = task->summary(args.split == "train" ? Split::kTrain : Split::kEval);
-  const int64_t bytes_per_value = static_cast<int64_t>(at::elementSize(dtype_of(args.dtype)));
+  const int64_t bytes_per_value = static_cast<int64_t>(at::elementSize(dtype_argument(args.dtype)));
   const MemoryPlan memory = plan_memory(summary, args.batch, bytes_per_value, args.slice);
   args.json ? print_json(summary, memory, args) : print_text(summary, memory, args);
 }
@@ -162,8 +164,10 @@ void add_inspect_command(CLI::App& app) {
       "Arrays, channels, parameters, FLOPs, memory and attention kernels of a model",
       "  perceiver inspect configs/language_bytes.toml\n"
       "  perceiver inspect configs/flow_patches.toml --batch 6 --dtype bfloat16\n"
+      "  perceiver inspect deepmind/language-perceiver\n"
       "  perceiver inspect configs/imagenet_fourier.toml model.encoder.num_latents=256 --json");
-  command->add_option("config", args->config, "A config, such as one of configs/")->required();
+  command->add_option("config", args->config, "A config, such as one of configs/, or a model")
+      ->required();
   command->add_option("overrides", args->overrides, "key=value pairs that win over the config's");
   command->add_option("--batch", args->batch, "Examples at once, for the memory")
       ->capture_default_str()
@@ -171,9 +175,7 @@ void add_inspect_command(CLI::App& app) {
   command->add_option("--slice", args->slice, "Queries decoded at once, for the memory")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--dtype", args->dtype, "Numbers of weights and arrays")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
+  add_dtype_option(*command, args->dtype, "Numbers of weights and arrays");
   command->add_option("--device", args->device, "Where the kernels would run: cpu or cuda")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));

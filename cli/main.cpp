@@ -64,6 +64,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", PERCEIVER_VERSION, "Print the version and exit");
   add_paper_command(app);
   add_inspect_command(app);
+  add_run_command(app);
+  add_convert_command(app);
   try {
     const std::span<char* const> words(argv + 1, argc - 1);
     const std::string unknown = argc == 1 ? "a verb is missing" : unknown_word(app, words);

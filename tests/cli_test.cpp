@@ -61,7 +61,7 @@ TEST(Cli, UnknownWordsGetTheNearestOne) {
 TEST(Cli, MistakesInAConfigAreOneLine) {
   expect_complaint("inspect", "config is required; see 'perceiver -h'");
   expect_complaint("inspect nowhere.toml", "nowhere.toml: cannot open: No such file or directory");
-  expect_complaint("inspect /tmp", "/tmp: is a folder, expected a file");
+  expect_complaint("inspect /tmp", "/tmp/config.json: cannot open: No such file or directory");
   const std::string flow = config("flow_patches.toml");
   expect_complaint("inspect " + flow + " model.encoder.num_latent=3",
                    "command line: unknown key 'model.encoder.num_latent'; did you mean "
@@ -103,6 +103,41 @@ TEST(Cli, InspectSaysWhichKernelAndWhyNotAFasterOne) {
   EXPECT_EQ(encoder(eval)["keys"], 182'528);
   EXPECT_EQ(encoder(train)["kernel"], "reference");
   EXPECT_EQ(encoder(train)["refusals"][0], "tiled: has no backward pass yet");
+}
+
+constexpr const char* kGolden = "tests/golden/huggingface/text-classifier";
+
+TEST(Cli, RunComparesWithTheReferenceAndSaysBySoMuch) {
+  const std::string io = std::string(kGolden) + "/io.safetensors";
+  const Result good = run("run --check " + std::string(kGolden) + " " + io);
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_TRUE(good.out.starts_with("logits: largest difference ")) << good.out;
+  EXPECT_NE(good.err.find("text_classifier from huggingface"), std::string::npos) << good.err;
+  const Result bad =
+      run("run --check --semantics deepmind --atol 1e-9 " + std::string(kGolden) + " " + io);
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_TRUE(bad.err.ends_with("differs by more than 1e-09 (--atol)\n")) << bad.err;
+}
+
+TEST(Cli, WhatConvertWritesRunsAlike) {
+  const std::string out = testing::TempDir() + "perceiver_cli_converted";
+  const Result converted = run("convert " + std::string(kGolden) + " " + out);
+  EXPECT_EQ(converted.code, 0) << converted.err;
+  EXPECT_EQ(converted.out, out + "\n");
+  const Result again = run("run --check " + out + " " + std::string(kGolden) + "/io.safetensors");
+  EXPECT_EQ(again.code, 0) << again.err;
+  const Result inspected = run("inspect --json " + out);
+  EXPECT_EQ(inspected.code, 0) << inspected.err;
+  EXPECT_EQ(Json::parse(inspected.out)["latents"], (std::vector<int64_t>{8, 32}));
+  std::filesystem::remove_all(out);
+}
+
+TEST(Cli, MistakesOfRunAreOneLine) {
+  expect_complaint("run " + std::string(kGolden) + " README.md",
+                   "README.md: header of 7594585689609478179 bytes, expected at most 100000000");
+  expect_complaint("run nowhere " + std::string(kGolden) + "/io.safetensors",
+                   "no model 'nowhere'; looked at nowhere; PERCEIVER_MODELS can name a folder of "
+                   "models");
 }
 
 TEST(Cli, PaperAsJsonHasEveryRowAndNothingElseOnStdout) {

@@ -40,6 +40,12 @@ std::string_view to_word(E value) {
   return enum_words(value)[static_cast<size_t>(value)];
 }
 
+// A struct that lists its fields.
+template <typename T, typename Visitor>
+concept ConfigStruct = std::is_class_v<T> && requires(Visitor& visit, T& value) {
+  fields(visit, value);
+};
+
 // The visitor that reads. TOML itself stays in config.cpp: this header is in every config's way.
 class ConfigReader {
  public:
@@ -141,7 +147,7 @@ class ConfigWriter {
   }
 
   template <typename T>
-  requires std::is_class_v<T>
+  requires ConfigStruct<T, ConfigWriter>
   void operator()(std::string_view key, T& value) {
     ConfigWriter inner(fmt::format("{}{}.", prefix_, key));
     fields(inner, value);

@@ -8,9 +8,19 @@
 
 // Every task by its name in configs, its folder's or, for a baseline, its own. A new task is a line
 // here and one in CMakeLists.txt; its task.cpp defines make_<name>, a MakeTask.
-#define PERCEIVER_TASKS(task)                                                                    \
-  task(alphastar_transformer) task(audioset) task(bert) task(glue) task(imagenet) task(language) \
-      task(multimodal) task(optical_flow) task(starcraft)
+// clang-format off
+#define PERCEIVER_TASKS(task) \
+  task(alphastar_transformer) \
+  task(audioset) \
+  task(bert) \
+  task(glue) \
+  task(imagenet) \
+  task(language) \
+  task(multimodal) \
+  task(optical_flow) \
+  task(starcraft) \
+  task(text_classifier)
+// clang-format on
 
 namespace perceiver {
 

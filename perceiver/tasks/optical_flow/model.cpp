@@ -56,15 +56,28 @@ Tensor OpticalFlowImpl::content(const Tensor& frames) {
     return pixels_to_elements(features).unflatten(0, {-1, 2}).flatten(1, 2);
   }
   const int64_t size = config_.patch == FlowPatch::k3x3 ? 3 : 1;
-  const Tensor first = neighbourhoods(frames.select(1, 0), size);
-  const Tensor second = neighbourhoods(frames.select(1, 1), size);
+  return patch_content(neighbourhoods(frames.select(1, 0), size),
+                       neighbourhoods(frames.select(1, 1), size));
+}
+
+Tensor OpticalFlowImpl::patch_content(const Tensor& first, const Tensor& second) {
   return patch_(at::cat({first, second}, config_.concat_frames ? 2 : 1));
+}
+
+Tensor OpticalFlowImpl::with_position(const Tensor& content) {
+  return at::cat({content, fourier_(input_grid_of(config_), content)}, -1);
 }
 
 Tensor OpticalFlowImpl::input_array(const Tensor& frames) {
   check_shape(frames, {kAny, 2, 3, config_.height, config_.width}, "frames");
-  const Tensor features = content(frames);
-  return at::cat({features, fourier_(input_grid_of(config_), features)}, -1);
+  return with_position(content(frames));
+}
+
+Tensor OpticalFlowImpl::input_array_of_patches(const Tensor& patches) {
+  if (config_.patch != FlowPatch::k3x3) fail("patches are for models with patch \"3x3\"");
+  check_shape(patches, {kAny, 2, 27, config_.height, config_.width}, "patches");
+  return with_position(patch_content(pixels_to_elements(patches.select(1, 0)),
+                                     pixels_to_elements(patches.select(1, 1))));
 }
 
 Tensor OpticalFlowImpl::query_array(const Tensor& inputs) const {

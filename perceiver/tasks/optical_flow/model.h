@@ -49,6 +49,9 @@ class OpticalFlowImpl : public torch::nn::Module {
   // frames [B, 2, 3, H, W] of the config's size, in [-1, 1] -> inputs [B, M, C]
   Tensor input_array(const Tensor& frames);
 
+  // The same from patches [B, 2, 27, H, W] that were cut out before, as transformers takes them.
+  Tensor input_array_of_patches(const Tensor& patches);
+
   // Queries are the input elements of the first frame: inputs [B, M, C] -> [B, O, C].
   Tensor query_array(const Tensor& inputs) const;
 
@@ -65,7 +68,9 @@ class OpticalFlowImpl : public torch::nn::Module {
 
  private:
   std::vector<int64_t> query_grid() const;
-  Tensor content(const Tensor& frames);  // -> [B, M, patch_channels]
+  Tensor content(const Tensor& frames);                             // -> [B, M, patch_channels]
+  Tensor patch_content(const Tensor& first, const Tensor& second);  // [B, H*W, values] each
+  Tensor with_position(const Tensor& content);                      // -> [B, M, C]
 
   OpticalFlowConfig config_;
   GridFeatures fourier_;

@@ -1,0 +1,41 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+#include "cli/format.h"
+#include "perceiver/nn/layers.h"
+
+namespace perceiver {
+
+void add_semantics_option(CLI::App& command, std::string& value) {
+  command
+      .add_option("--semantics", value,
+                  "Compute as this reference does; default: the one the weights come from")
+      ->check(CLI::IsMember({"deepmind", "huggingface"}));
+}
+
+void add_dtype_option(CLI::App& command, std::string& value, const std::string& description) {
+  command.add_option("--dtype", value, description)
+      ->capture_default_str()
+      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}));
+}
+
+std::optional<Reference> semantics_argument(const std::string& value) {
+  if (value.empty()) return {};
+  return value == "deepmind" ? Reference::kDeepMind : Reference::kHuggingFace;
+}
+
+at::ScalarType dtype_argument(const std::string& value) {
+  if (value == "float32") return at::kFloat;
+  return value == "bfloat16" ? at::kBFloat16 : at::kHalf;
+}
+
+std::string describe(const Model& model, const std::string& dtype) {
+  return fmt::format("{}: {} from {}, {} parameters, cpu, {}", model.source,
+                     read_config_key(model.settings, "task"), to_word(model.origin),
+                     amount(static_cast<double>(num_parameters(model.task->model()))), dtype);
+}
+
+}  // namespace perceiver

@@ -1,0 +1,18 @@
+// DeepMind's checkpoints: which model one is, and its settings. Names and shapes tell most; what
+// they do not tell (heads, blocks, bands, resolutions) is the released model's, or stands in a
+// config.json beside the file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "perceiver/core/file.h"
+#include "perceiver/weights/haiku.h"
+
+namespace perceiver {
+
+// `name` is the checkpoint's, for messages.
+std::string settings_of_haiku(const HaikuCheckpoint& checkpoint, const std::string& name,
+                              const std::optional<File>& config_json = {});
+
+}  // namespace perceiver

@@ -1,0 +1,150 @@
+#include "perceiver/zoo/find.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "perceiver/core/error.h"
+#include "perceiver/core/file.h"
+#include "perceiver/core/names.h"
+
+namespace perceiver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array kReleased = {
+    "deepmind/language-perceiver",       "deepmind/vision-perceiver-learned",
+    "deepmind/vision-perceiver-fourier", "deepmind/vision-perceiver-conv",
+    "deepmind/optical-flow-perceiver",   "deepmind/multimodal-perceiver"};
+
+// Without exceptions: a name may be too long for a path, a folder may be closed to this user.
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_folder(entry->path())) folders.push_back(entry->path());
+  }
+  return folders;
+}
+
+fs::path from_environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value ? value : "";
+}
+
+// A plain name or owner/name; everything else can only be meant as a path.
+bool is_model_name(const std::string& name) {
+  const auto is_part = [](std::string_view part) {
+    return !part.empty() && part != "." && part != ".." && part.find('/') == part.npos;
+  };
+  const size_t slash = name.find('/');
+  if (slash == name.npos) return is_part(name);
+  return is_part(std::string_view(name).substr(0, slash)) &&
+         is_part(std::string_view(name).substr(slash + 1));
+}
+
+fs::path cache_folder(const fs::path& hub_cache, const std::string& owner,
+                      const std::string& name) {
+  return hub_cache / fmt::format("models--{}--{}", owner, name);
+}
+
+// The revision that refs/main names, else the newest there is.
+std::optional<fs::path> snapshot_in(const fs::path& cache_folder) {
+  const fs::path main = cache_folder / "refs" / "main";
+  if (is_there(main)) {
+    std::string revision = read_file(main).bytes;
+    revision.erase(revision.find_last_not_of(" \r\n") + 1);
+    const fs::path snapshot = cache_folder / "snapshots" / revision;
+    if (is_model_name(revision) && is_folder(snapshot)) return snapshot;
+  }
+  const std::vector<fs::path> snapshots = folders_in(cache_folder / "snapshots");
+  const auto written = [](const fs::path& path) {
+    std::error_code error;
+    return fs::last_write_time(path, error);
+  };
+  const auto newest = std::max_element(
+      snapshots.begin(), snapshots.end(),
+      [&](const fs::path& a, const fs::path& b) { return written(a) < written(b); });
+  return newest == snapshots.end() ? std::nullopt : std::optional(*newest);
+}
+
+// A run's folder has models inside and is none itself.
+fs::path model_of_run(const fs::path& path) {
+  if (is_there(path / "config.json")) return path;
+  for (const char* kept : {"best", "last"}) {
+    if (is_folder(path / kept)) return path / kept;
+  }
+  return path;
+}
+
+std::vector<std::string> known_names(const ModelPlaces& places) {
+  std::vector<std::string> names(kReleased.begin(), kReleased.end());
+  for (const fs::path& folder : {places.shipped, places.models}) {
+    for (const fs::path& model : folders_in(folder)) names.push_back(model.filename());
+  }
+  return names;
+}
+
+}  // namespace
+
+ModelPlaces model_places() {
+  ModelPlaces places{.models = from_environment("PERCEIVER_MODELS"),
+                     .hub_cache = from_environment("HF_HUB_CACHE")};
+  try {
+    places.shipped = shipped("models");
+  } catch (const Error&) {  // a build or an installation without them
+  }
+  if (places.hub_cache.empty()) {
+    fs::path home = from_environment("HF_HOME");
+    if (home.empty()) home = from_environment("HOME") / ".cache" / "huggingface";
+    places.hub_cache = home / "hub";
+  }
+  return places;
+}
+
+fs::path find_model(const std::string& name, const ModelPlaces& places) {
+  if (name.empty()) fail("the name of the model is empty");
+  if (is_there(name)) return model_of_run(name);
+  if (!is_model_name(name)) fail("{}: no such file or folder", name);
+
+  const size_t slash = name.find('/');
+  const bool is_hub_id = slash != name.npos;
+  const std::string owner = name.substr(0, is_hub_id ? slash : 0);
+  const std::string model = name.substr(owner.size() + is_hub_id);
+  std::vector<fs::path> looked;
+  if (!is_hub_id && !places.shipped.empty()) looked.push_back(places.shipped / name);
+  if (!places.models.empty()) looked.push_back(places.models / name);
+  if (is_hub_id && !places.models.empty()) looked.push_back(places.models / model);
+  for (const fs::path& path : looked) {
+    if (is_there(path)) return model_of_run(path);
+  }
+  if (is_hub_id) {
+    looked.push_back(cache_folder(places.hub_cache, owner, model));
+    if (const auto snapshot = snapshot_in(looked.back())) return *snapshot;
+  }
+
+  std::vector<std::string> quoted{name};
+  for (const fs::path& path : looked) quoted.push_back(path.string());
+  fail("no model '{}'{}; looked at {}{}", name, did_you_mean(name, known_names(places)),
+       fmt::join(quoted, ", "),
+       places.models.empty() ? "; PERCEIVER_MODELS can name a folder of models" : "");
+}
+
+}  // namespace perceiver

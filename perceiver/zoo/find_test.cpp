@@ -1,0 +1,169 @@
+#include "perceiver/zoo/find.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+
+#include "perceiver/core/error.h"
+#include "perceiver/core/file.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+class FindModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(root);
+    add("shipped/language-mini/config.json");
+    add("shipped/flow-mini/config.json");
+    fs::create_directories(root / "models");
+    fs::create_directories(root / "hub");
+  }
+
+  // A file with its folders; the content is for those that are read.
+  fs::path add(const fs::path& path, const std::string& content = "") {
+    fs::create_directories((root / path).parent_path());
+    write_file(root / path, content);
+    return root / path;
+  }
+
+  fs::path find(const std::string& name) { return find_model(name, places); }
+
+  std::string error_of(const std::string& name) {
+    try {
+      find(name);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+
+  const fs::path root = fs::path(testing::TempDir()) / "perceiver_find_model";
+  ModelPlaces places{root / "shipped", root / "models", root / "hub"};
+};
+
+TEST_F(FindModel, TakesAFolderOrAFileAsItIs) {
+  const fs::path file = add("weights/a.pystate");
+  EXPECT_EQ(find(file.string()), file);
+  EXPECT_EQ(find(file.parent_path().string()), file.parent_path());
+}
+
+TEST_F(FindModel, TakesTheNameOfAShippedModel) {
+  EXPECT_EQ(find("flow-mini"), root / "shipped/flow-mini");
+}
+
+TEST_F(FindModel, LooksForHubIdsInTheUsersFolder) {
+  add("models/vision-perceiver-conv/config.json");
+  EXPECT_EQ(find("deepmind/vision-perceiver-conv"), root / "models/vision-perceiver-conv");
+  EXPECT_EQ(find("vision-perceiver-conv"), root / "models/vision-perceiver-conv");
+  add("models/deepmind/vision-perceiver-conv/config.json");
+  EXPECT_EQ(find("deepmind/vision-perceiver-conv"), root / "models/deepmind/vision-perceiver-conv");
+}
+
+TEST_F(FindModel, TakesTheSnapshotThatTheCacheCallsMain) {
+  const fs::path cache = "hub/models--deepmind--language-perceiver";
+  add(cache / "snapshots/0123/config.json");
+  add(cache / "snapshots/4567/config.json");
+  add(cache / "refs/main", "0123\n");
+  EXPECT_EQ(find("deepmind/language-perceiver"), root / cache / "snapshots/0123");
+  add(cache / "refs/main", "4567");
+  EXPECT_EQ(find("deepmind/language-perceiver"), root / cache / "snapshots/4567");
+}
+
+TEST_F(FindModel, TakesTheNewestSnapshotWhereNoneIsMain) {
+  const fs::path cache = "hub/models--me--mine";
+  for (const char* revision : {"a", "b", "c"}) {
+    add(cache / "snapshots" / revision / "config.json");
+  }
+  const auto now = fs::last_write_time(root);
+  fs::last_write_time(root / cache / "snapshots/a", now - 2h);
+  fs::last_write_time(root / cache / "snapshots/b", now - 1h);
+  fs::last_write_time(root / cache / "snapshots/c", now - 3h);
+  EXPECT_EQ(find("me/mine"), root / cache / "snapshots/b");
+  for (const char* main : {"gone", "", "..", "../snapshots/c", "."}) {
+    add(cache / "refs/main", main);
+    EXPECT_EQ(find("me/mine"), root / cache / "snapshots/b") << main;
+  }
+}
+
+TEST_F(FindModel, TakesTheBestOfARunElseItsLast) {
+  add("runs/a/config.toml");
+  add("runs/a/last/config.json");
+  const std::string run = (root / "runs/a").string();
+  EXPECT_EQ(find(run), root / "runs/a/last");
+  add("runs/a/best/config.json");
+  EXPECT_EQ(find(run), root / "runs/a/best");
+  add("runs/a/config.json");  // a model's folder, whatever else is in it
+  EXPECT_EQ(find(run), root / "runs/a");
+}
+
+TEST_F(FindModel, WhatIsNowhereIsNamedWithThePlaces) {
+  const std::string at = root.string();
+  EXPECT_EQ(error_of("language-mni"),
+            "no model 'language-mni'; did you mean 'language-mini'?; "
+            "looked at language-mni, " +
+                at + "/shipped/language-mni, " + at + "/models/language-mni");
+  EXPECT_EQ(error_of("deepmind/vision-perceiver-con"),
+            "no model 'deepmind/vision-perceiver-con'; did you mean "
+            "'deepmind/vision-perceiver-conv'?; looked at deepmind/vision-perceiver-con, " +
+                at + "/models/deepmind/vision-perceiver-con, " + at +
+                "/models/vision-perceiver-con, " + at +
+                "/hub/models--deepmind--vision-perceiver-con");
+  places = {.shipped = {}, .models = {}, .hub_cache = root / "hub"};
+  EXPECT_EQ(error_of("you/yours"), "no model 'you/yours'; looked at you/yours, " + at +
+                                       "/hub/models--you--yours; "
+                                       "PERCEIVER_MODELS can name a folder of models");
+}
+
+TEST_F(FindModel, WhatCanOnlyBeAPathIsNotLookedForByName) {
+  add("secret/config.json");
+  for (const std::string name : {"../secret", "a/b/c", "./x", "/no/such/folder", "x/"}) {
+    EXPECT_EQ(error_of(name), name + ": no such file or folder");
+  }
+  EXPECT_EQ(error_of(""), "the name of the model is empty");
+  EXPECT_TRUE(error_of(std::string(5000, 'x')).starts_with("no model 'xxx"));
+}
+
+TEST_F(FindModel, ACacheWithoutSnapshotsHasNoModel) {
+  add("hub/models--me--mine/refs/main", "0123");
+  EXPECT_TRUE(error_of("me/mine").starts_with("no model 'me/mine'; looked at"));
+}
+
+// One variable for the length of a test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(ModelPlaces, AreWhatTheEnvironmentSays) {
+  const Variable home("HOME", "/h"), models("PERCEIVER_MODELS", "/m");
+  const Variable no_cache("HF_HUB_CACHE", ""), no_hf_home("HF_HOME", "");
+  EXPECT_EQ(model_places().models, "/m");
+  EXPECT_EQ(model_places().hub_cache, "/h/.cache/huggingface/hub");
+  const Variable hf_home("HF_HOME", "/f");
+  EXPECT_EQ(model_places().hub_cache, "/f/hub");
+  const Variable cache("HF_HUB_CACHE", "/c");
+  EXPECT_EQ(model_places().hub_cache, "/c");
+}
+
+}  // namespace
+}  // namespace perceiver

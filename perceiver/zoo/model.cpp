@@ -1,0 +1,185 @@
+#include "perceiver/zoo/model.h"
+
+#include <ATen/ATen.h>
+
+#include <set>
+
+#include "perceiver/nn/init.h"
+#include "perceiver/weights/folder.h"
+#include "perceiver/weights/haiku.h"
+#include "perceiver/weights/sharded.h"
+#include "perceiver/zoo/deepmind.h"
+#include "perceiver/zoo/hugging_face.h"
+#include "perceiver/zoo/names.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Every tensor of a module that a checkpoint holds.
+TensorMap tensors_of(torch::nn::Module& module) {
+  TensorMap tensors;
+  for (const auto& item : module.named_parameters()) tensors[item.key()] = item.value();
+  for (const auto& item : module.named_buffers()) tensors[item.key()] = item.value();
+  return tensors;
+}
+
+using NameOf = std::function<std::optional<ForeignName>(const std::string& ours)>;
+
+// Copies `weights` into the module: all of them, into all of it.
+void fill(torch::nn::Module& module, const TensorMap& weights, const NameOf& name_of,
+          const std::string& source) {
+  at::NoGradGuard no_grad;
+  std::set<std::string> used;
+  for (auto& [ours, tensor] : tensors_of(module)) {
+    const std::optional<ForeignName> foreign = name_of(ours);
+    if (!foreign) fail("{}: the format has no place for '{}'", source, ours);
+    const auto found = weights.find(foreign->name);
+    if (found == weights.end()) {
+      if (!foreign->optional) fail("{}: tensor '{}' is missing", source, foreign->name);
+      tensor.zero_();
+      continue;
+    }
+    const Tensor theirs = from_layout(found->second, foreign->layout);
+    if (theirs.sizes() != tensor.sizes()) {
+      fail("{}: tensor '{}' has shape {}, expected {}", source, foreign->name,
+           to_string(found->second.sizes()), to_string(to_layout(tensor, foreign->layout).sizes()));
+    }
+    tensor.copy_(theirs);
+    used.insert(foreign->name);
+  }
+  for (const auto& [name, tensor] : weights) {
+    if (!used.contains(name)) fail("{}: tensor '{}' is not one of this model's", source, name);
+  }
+}
+
+bool deepmind_kernel(const File& settings) {
+  return with_settings(settings, {}, [](const auto& s) {
+    return s.model.semantics.conv_padding == ConvPadding::kSame;
+  });
+}
+
+// The settings with the overrides in them, complete.
+File resolved(const File& settings, std::span<const std::string> overrides) {
+  return with_settings(settings, overrides, [&](const auto& s) {
+    return File{settings.name, to_toml(s)};
+  });
+}
+
+// One map of names, "module:parameter"; haiku's own bookkeeping beside the averages stays out.
+TensorMap flattened(const HaikuCheckpoint& checkpoint) {
+  TensorMap flat;
+  for (const auto& [module, parameters] : checkpoint.params) {
+    for (const auto& [name, tensor] : parameters) flat[fmt::format("{}:{}", module, name)] = tensor;
+  }
+  for (const auto& [module, averages] : checkpoint.state) {
+    for (const auto& [name, tensor] : averages) {
+      const bool counter = name == "counter" && module.ends_with("mean_ema");
+      if (name == "average" || counter) flat[fmt::format("{}:{}", module, name)] = tensor;
+    }
+  }
+  return flat;
+}
+
+std::unique_ptr<Task> empty_task(const File& settings) {
+  const ConstructScope scope(Construct::kEmpty);
+  return make_task(settings);
+}
+
+// A checkpoint of DeepMind's, or the folder it lies in; empty for other folders.
+fs::path haiku_file(const fs::path& path) {
+  if (!fs::is_directory(path)) return path;
+  const fs::path inside = path / "checkpoint.pystate";
+  return fs::exists(inside) && !fs::exists(path / "model.safetensors") ? inside : fs::path();
+}
+
+File haiku_settings(const HaikuCheckpoint& checkpoint, const fs::path& path) {
+  std::optional<File> config;
+  const fs::path beside = path.parent_path() / "config.json";
+  if (fs::exists(beside)) config = read_file(beside);
+  return {path.string(), settings_of_haiku(checkpoint, path.string(), config)};
+}
+
+File with_semantics(const File& settings, std::optional<Reference> semantics) {
+  if (!semantics) return resolved(settings, {});
+  return resolved(settings, semantics_overrides(settings, *semantics));
+}
+
+Model load_haiku(const fs::path& path, std::optional<Reference> semantics) {
+  const HaikuCheckpoint checkpoint = read_haiku(path);
+  const File settings = with_semantics(haiku_settings(checkpoint, path), semantics);
+  Model model{path.string(), Reference::kDeepMind, settings, empty_task(settings)};
+  const std::string task = read_config_key(settings, "task");
+  const bool kernel = deepmind_kernel(settings);
+  fill(
+      model.task->model(), flattened(checkpoint),
+      [&](const std::string& ours) { return haiku_name(task, ours, kernel); }, model.source);
+  return model;
+}
+
+Model load_folder(const fs::path& folder, std::optional<Reference> semantics) {
+  const File config = read_file(folder / "config.json");
+  const File settings = with_semantics({config.name, settings_of_config_json(config)}, semantics);
+  const fs::path weights = find_folder_weights(folder);
+  Model model{weights.string(), origin_of_config_json(config), settings, empty_task(settings)};
+  const std::string task = read_config_key(settings, "task");
+  const bool kernel = deepmind_kernel(settings);
+  const bool transformers = config_json_of_settings(settings, model.origin).transformers;
+  fill(
+      model.task->model(), read_folder_weights(folder),
+      [&](const std::string& ours) -> std::optional<ForeignName> {
+        if (!transformers) return ForeignName{ours};
+        return hugging_face_name(task, ours, kernel);
+      },
+      model.source);
+  return model;
+}
+
+Model start_model(const fs::path& config, std::optional<Reference> semantics) {
+  const File settings = with_semantics(read_file(config), semantics);
+  return {config.string(), Reference::kDeepMind, settings, make_task(settings)};
+}
+
+}  // namespace
+
+Model load_model(const fs::path& path, std::optional<Reference> semantics) {
+  if (!fs::exists(path)) fail("{}: no such file or folder", path.string());
+  const fs::path haiku = haiku_file(path);
+  Model model = haiku.empty()                 ? load_folder(path, semantics)
+                : path.extension() == ".toml" ? start_model(path, semantics)
+                                              : load_haiku(haiku, semantics);
+  model.task->model().eval();
+  return model;
+}
+
+File read_settings(const fs::path& path) {
+  if (!fs::exists(path)) fail("{}: no such file or folder", path.string());
+  const fs::path haiku = haiku_file(path);
+  if (path.extension() == ".toml") return read_file(path);
+  if (!haiku.empty()) return haiku_settings(read_haiku(haiku), haiku);
+  const File config = read_file(path / "config.json");
+  return {config.name, settings_of_config_json(config)};
+}
+
+void save_model(const Model& model, const fs::path& folder, at::ScalarType dtype) {
+  const std::string task = read_config_key(model.settings, "task");
+  const std::string dtype_name = dtype == at::kFloat      ? "float32"
+                                 : dtype == at::kBFloat16 ? "bfloat16"
+                                                          : "float16";
+  const ConfigJson config = config_json_of_settings(model.settings, model.origin, dtype_name);
+  const bool kernel = deepmind_kernel(model.settings);
+  NamedTensors tensors;
+  for (const auto& [ours, tensor] : tensors_of(model.task->model())) {
+    ForeignName name{ours};
+    if (config.transformers) name = hugging_face_name(task, ours, kernel).value();
+    const Tensor theirs = to_layout(tensor.detach(), name.layout);
+    const bool count = ours.ends_with("num_batches");
+    tensors.emplace_back(name.name, theirs.to(count ? at::kLong : dtype).contiguous());
+  }
+  fs::create_directories(folder);
+  write_sharded(folder, tensors, {{"format", "pt"}});
+  write_file(folder / "config.json", config.text);
+}
+
+}  // namespace perceiver

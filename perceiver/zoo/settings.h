@@ -1,0 +1,59 @@
+// A model's settings as TOML: the same text as a config's `task` and `model`. Whatever a model
+// comes from, this is what it becomes first.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "perceiver/core/config.h"
+#include "perceiver/nn/semantics.h"
+#include "perceiver/tasks/imagenet/model.h"
+#include "perceiver/tasks/language/classifier.h"
+#include "perceiver/tasks/language/model.h"
+#include "perceiver/tasks/multimodal/model.h"
+#include "perceiver/tasks/optical_flow/model.h"
+
+namespace perceiver {
+
+template <typename ModelConfig>
+struct Settings {
+  std::string task;
+  ModelConfig model;
+};
+
+template <typename Visitor, typename ModelConfig>
+void fields(Visitor& visit, Settings<ModelConfig>& c) {
+  visit("task", c.task);
+  visit("model", c.model);
+}
+
+// Calls `use` with the settings of a task that the references know too; fails for the others.
+template <typename Use>
+auto with_settings(const File& settings, std::span<const std::string> overrides, const Use& use) {
+  const std::string task = read_config_key(settings, "task");
+  const auto as = [&]<typename ModelConfig>(ModelConfig) {
+    return use(read_config<Settings<ModelConfig>>(settings, overrides));
+  };
+  if (task == "language") return as(LanguageConfig{});
+  if (task == "text_classifier") return as(TextClassifierConfig{});
+  if (task == "imagenet") return as(ImageNetConfig{});
+  if (task == "optical_flow") return as(OpticalFlowConfig{});
+  if (task == "multimodal") return as(MultimodalConfig{});
+  fail("{}: neither reference has a model for the task '{}'", settings.name, task);
+}
+
+enum class Reference { kDeepMind, kHuggingFace };
+constexpr std::array<std::string_view, 2> enum_words(Reference) {
+  return {"deepmind", "huggingface"};
+}
+
+// What must be set to compute as this reference does: the switches of Semantics, and the query
+// residual with learned image positions. Whether a model's GELU is the reference's own is left to
+// the model's file where it says so.
+std::vector<std::string> semantics_overrides(const File& settings, Reference reference);
+
+// As many queries in training as the paper's, or all there are in a smaller model.
+TrainQueries fitting_train_queries(const MultimodalConfig& config);
+
+}  // namespace perceiver
