@@ -37,7 +37,8 @@ void merge(toml::table& base, toml::table& over) {
       merge(*into, *node.as_table());
     } else {
       // Moved, not copied: a copy forgets where it came from.
-      node.visit([&](auto& value) { base.insert_or_assign(key.str(), std::move(value)); });
+      node.visit(
+          [&, &key = key](auto& value) { base.insert_or_assign(key.str(), std::move(value)); });
     }
   }
 }

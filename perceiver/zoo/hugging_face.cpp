@@ -252,9 +252,10 @@ void put_encoder(Json& json, const EncoderConfig& c) {
   json["use_query_residual"] = c.cross_attend.query_residual;
 }
 
-void put_labels(Json& json, int64_t count) {
+void put_labels(Json& json, int64_t count, const std::vector<std::string>& labels) {
   for (int64_t i = 0; i < count; ++i) {
-    const std::string label = fmt::format("LABEL_{}", i);
+    const bool named = i < static_cast<int64_t>(labels.size());
+    const std::string label = named ? labels[i] : fmt::format("LABEL_{}", i);
     json["id2label"][std::to_string(i)] = label;
     json["label2id"][label] = i;
   }
@@ -271,12 +272,10 @@ std::string put(Json& json, const TextClassifierConfig& c) {
   json["vocab_size"] = c.vocabulary_size;
   json["max_position_embeddings"] = c.num_inputs;
   json["d_model"] = c.input_channels;
-  put_labels(json, c.num_classes);
   return "PerceiverForSequenceClassification";
 }
 
 std::string put(Json& json, const ImageNetConfig& c) {
-  put_labels(json, c.num_classes);
   switch (c.input) {
     case ImageInput::kFourier:
       json["d_model"] = 3 + fourier_channels(2, c.num_bands);
@@ -311,7 +310,6 @@ std::string put(Json& json, const MultimodalConfig& c) {
   json["output_shape"] = {1, c.num_frames, c.image_size, c.image_size};
   json["output_num_channels"] = c.output_channels;
   json["_label_trainable_num_channels"] = c.label_query_channels;
-  put_labels(json, c.num_classes);
   return "PerceiverForMultimodalAutoencoding";
 }
 
@@ -373,16 +371,31 @@ Reference origin_of_config_json(const File& file) {
              : Reference::kHuggingFace;
 }
 
-ConfigJson config_json_of_settings(const File& settings, Reference origin,
-                                   const std::string& dtype) {
+std::vector<std::string> labels_of_config_json(const File& file) {
+  const Keys keys(file);
+  std::vector<std::string> labels;
+  if (!keys.has("id2label") || !keys.json()["id2label"].is_object()) return labels;
+  const Json& names = keys.json()["id2label"];
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string index = std::to_string(i);
+    if (!names.contains(index) || !names[index].is_string()) return {};
+    labels.push_back(names[index].get<std::string>());
+  }
+  return labels;
+}
+
+ConfigJson config_json_of_settings(const File& settings, const ConfigJsonExtras& extras) {
   return with_settings(settings, {}, [&](const auto& s) -> ConfigJson {
     Json json;
     json["model_type"] = "perceiver";
     json["architectures"] = Json::array();
     put_encoder(json, s.model.encoder);
     const std::string architecture = put(json, s.model);
+    if constexpr (requires { s.model.num_classes; }) {
+      put_labels(json, s.model.num_classes, extras.labels);
+    }
     json["hidden_act"] = s.model.semantics.gelu == Gelu::kTanh ? "gelu_pytorch_tanh" : "gelu";
-    json["dtype"] = dtype;
+    json["dtype"] = extras.dtype;
 
     // transformers has this model if what it makes of these keys is what we started from.
     json["architectures"].push_back(architecture);
@@ -391,7 +404,7 @@ ConfigJson config_json_of_settings(const File& settings, Reference origin,
     using Same = std::decay_t<decltype(s)>;
     const bool transformers = shape_of(read_config<Same>(read)) == shape_of(s);
     if (!transformers) json["architectures"][0] = "perceiver:" + s.task;
-    json["perceiver"]["origin"] = to_word(origin);
+    json["perceiver"]["origin"] = to_word(extras.origin);
     json["perceiver"]["settings"] = to_toml(s);
     return {json.dump(2) + "\n", transformers};
   });

@@ -106,7 +106,7 @@ TEST(ConfigJson, ReleasedModelsHaveTheReleasedParametersAndComeBackAsThemselves)
     const auto task = make_task(settings);
     EXPECT_EQ(num_parameters(task->model()), released.parameters) << released.architecture;
 
-    const ConfigJson back = config_json_of_settings(settings, Reference::kHuggingFace);
+    const ConfigJson back = config_json_of_settings(settings, {.origin = Reference::kHuggingFace});
     EXPECT_TRUE(back.transformers) << released.architecture;
     const Json written = Json::parse(back.text);
     EXPECT_EQ(written["architectures"][0], released.architecture);
@@ -120,9 +120,44 @@ TEST(ConfigJson, ReleasedModelsHaveTheReleasedParametersAndComeBackAsThemselves)
 
 TEST(ConfigJson, AModelThatTransformersCannotExpressIsOurs) {
   const File settings{"settings", "task = \"optical_flow\"\nmodel.patch = \"conv\""};
-  const ConfigJson json = config_json_of_settings(settings, Reference::kDeepMind);
+  const ConfigJson json = config_json_of_settings(settings, {.origin = Reference::kDeepMind});
   EXPECT_FALSE(json.transformers);
   EXPECT_EQ(Json::parse(json.text)["architectures"][0], "perceiver:optical_flow");
+}
+
+TEST(LoadModel, AConfigThatClaimsMoreThanTheWeightsIsRefusedBeforeAnythingIsAllocated) {
+  const fs::path folder = fs::path(testing::TempDir()) / "perceiver_greedy_folder";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  fs::copy_file("tests/golden/huggingface/text-classifier/model.safetensors",
+                folder / "model.safetensors");
+  Json json = Json::parse(read_file("tests/golden/huggingface/text-classifier/config.json").bytes);
+  const auto error_with = [&](const char* key, int64_t value) {
+    Json greedy = json;
+    greedy[key] = value;
+    write_file(folder / "config.json", greedy.dump());
+    return error_of([&] { load_model(folder); });
+  };
+  const std::string file = (folder / "model.safetensors").string();
+  EXPECT_EQ(error_with("num_latents", 1'000'000'000'000),
+            file +
+                ": tensor 'perceiver.embeddings.latents' has shape [8, 32], expected "
+                "[1000000000000, 32]");
+  EXPECT_EQ(error_with("num_self_attends_per_block", 100'000'000),
+            (folder / "config.json").string() +
+                ": 100000000 self-attends a block, more than the file has tensors (74)");
+  fs::remove_all(folder);
+}
+
+TEST(LoadModel, NamesOfTheClassesComeAlong) {
+  const fs::path folder = fs::path(testing::TempDir()) / "perceiver_labels";
+  fs::remove_all(folder);
+  Model model = load_model("tests/golden/huggingface/text-classifier");
+  ASSERT_EQ(model.labels, (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
+  model.labels = {"bad", "so so", "good"};
+  save_model(model, folder, at::kFloat);
+  EXPECT_EQ(load_model(folder).labels, model.labels);
+  fs::remove_all(folder);
 }
 
 TEST(LoadModel, MistakesInAFolderAreOneLineEach) {

@@ -27,10 +27,10 @@ TensorMap tensors_of(torch::nn::Module& module) {
 
 using NameOf = std::function<std::optional<ForeignName>(const std::string& ours)>;
 
-// Copies `weights` into the module: all of them, into all of it.
-void fill(torch::nn::Module& module, const TensorMap& weights, const NameOf& name_of,
-          const std::string& source) {
-  at::NoGradGuard no_grad;
+// The module's tensors, each with what the file has for it: all of the file, for all of the module.
+std::vector<std::pair<Tensor, Tensor>> match(torch::nn::Module& module, const TensorMap& weights,
+                                             const NameOf& name_of, const std::string& source) {
+  std::vector<std::pair<Tensor, Tensor>> pairs;
   std::set<std::string> used;
   for (auto& [ours, tensor] : tensors_of(module)) {
     const std::optional<ForeignName> foreign = name_of(ours);
@@ -38,7 +38,7 @@ void fill(torch::nn::Module& module, const TensorMap& weights, const NameOf& nam
     const auto found = weights.find(foreign->name);
     if (found == weights.end()) {
       if (!foreign->optional) fail("{}: tensor '{}' is missing", source, foreign->name);
-      tensor.zero_();
+      pairs.emplace_back(tensor, at::zeros({}));
       continue;
     }
     const Tensor theirs = from_layout(found->second, foreign->layout);
@@ -46,12 +46,34 @@ void fill(torch::nn::Module& module, const TensorMap& weights, const NameOf& nam
       fail("{}: tensor '{}' has shape {}, expected {}", source, foreign->name,
            to_string(found->second.sizes()), to_string(to_layout(tensor, foreign->layout).sizes()));
     }
-    tensor.copy_(theirs);
+    pairs.emplace_back(tensor, theirs);
     used.insert(foreign->name);
   }
   for (const auto& [name, tensor] : weights) {
     if (!used.contains(name)) fail("{}: tensor '{}' is not one of this model's", source, name);
   }
+  return pairs;
+}
+
+// The task with the weights in it. Settings are believed only as far as the weights bear them out:
+// before anything is allocated, the model is built without memory and compared.
+std::unique_ptr<Task> filled_task(const File& settings, const TensorMap& weights,
+                                  const NameOf& name_of, const std::string& source) {
+  const int64_t layers = with_settings(
+      settings, {}, [](const auto& s) { return s.model.encoder.self_attends_per_block; });
+  if (layers > static_cast<int64_t>(weights.size())) {
+    fail("{}: {} self-attends a block, more than the file has tensors ({})", settings.name, layers,
+         weights.size());
+  }
+  {
+    const ConstructScope scope(Construct::kWithoutMemory);
+    match(make_task(settings)->model(), weights, name_of, source);
+  }
+  const ConstructScope scope(Construct::kEmpty);
+  std::unique_ptr<Task> task = make_task(settings);
+  at::NoGradGuard no_grad;
+  for (auto& [ours, theirs] : match(task->model(), weights, name_of, source)) ours.copy_(theirs);
+  return task;
 }
 
 bool deepmind_kernel(const File& settings) {
@@ -82,11 +104,6 @@ TensorMap flattened(const HaikuCheckpoint& checkpoint) {
   return flat;
 }
 
-std::unique_ptr<Task> empty_task(const File& settings) {
-  const ConstructScope scope(Construct::kEmpty);
-  return make_task(settings);
-}
-
 // A checkpoint of DeepMind's, or the folder it lies in; empty for other folders.
 fs::path haiku_file(const fs::path& path) {
   if (!fs::is_directory(path)) return path;
@@ -109,31 +126,28 @@ File with_semantics(const File& settings, std::optional<Reference> semantics) {
 Model load_haiku(const fs::path& path, std::optional<Reference> semantics) {
   const HaikuCheckpoint checkpoint = read_haiku(path);
   const File settings = with_semantics(haiku_settings(checkpoint, path), semantics);
-  Model model{path.string(), Reference::kDeepMind, settings, empty_task(settings)};
   const std::string task = read_config_key(settings, "task");
   const bool kernel = deepmind_kernel(settings);
-  fill(
-      model.task->model(), flattened(checkpoint),
-      [&](const std::string& ours) { return haiku_name(task, ours, kernel); }, model.source);
-  return model;
+  const auto name_of = [&](const std::string& ours) { return haiku_name(task, ours, kernel); };
+  return {path.string(), Reference::kDeepMind, settings,
+          filled_task(settings, flattened(checkpoint), name_of, path.string())};
 }
 
 Model load_folder(const fs::path& folder, std::optional<Reference> semantics) {
   const File config = read_file(folder / "config.json");
   const File settings = with_semantics({config.name, settings_of_config_json(config)}, semantics);
-  const fs::path weights = find_folder_weights(folder);
-  Model model{weights.string(), origin_of_config_json(config), settings, empty_task(settings)};
+  const std::string source = find_folder_weights(folder).string();
+  const Reference origin = origin_of_config_json(config);
   const std::string task = read_config_key(settings, "task");
   const bool kernel = deepmind_kernel(settings);
-  const bool transformers = config_json_of_settings(settings, model.origin).transformers;
-  fill(
-      model.task->model(), read_folder_weights(folder),
-      [&](const std::string& ours) -> std::optional<ForeignName> {
-        if (!transformers) return ForeignName{ours};
-        return hugging_face_name(task, ours, kernel);
-      },
-      model.source);
-  return model;
+  const bool transformers = config_json_of_settings(settings, {.origin = origin}).transformers;
+  const auto name_of = [&](const std::string& ours) -> std::optional<ForeignName> {
+    if (!transformers) return ForeignName{ours};
+    return hugging_face_name(task, ours, kernel);
+  };
+  return {source, origin, settings,
+          filled_task(settings, read_folder_weights(folder), name_of, source),
+          labels_of_config_json(config)};
 }
 
 Model start_model(const fs::path& config, std::optional<Reference> semantics) {
@@ -167,7 +181,8 @@ void save_model(const Model& model, const fs::path& folder, at::ScalarType dtype
   const std::string dtype_name = dtype == at::kFloat      ? "float32"
                                  : dtype == at::kBFloat16 ? "bfloat16"
                                                           : "float16";
-  const ConfigJson config = config_json_of_settings(model.settings, model.origin, dtype_name);
+  const ConfigJson config = config_json_of_settings(
+      model.settings, {.origin = model.origin, .labels = model.labels, .dtype = dtype_name});
   const bool kernel = deepmind_kernel(model.settings);
   NamedTensors tensors;
   for (const auto& [ours, tensor] : tensors_of(model.task->model())) {

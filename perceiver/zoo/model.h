@@ -17,6 +17,7 @@ struct Model {
   Reference origin;    // whose names and layouts `run` speaks: the file's own
   File settings;       // TOML, complete
   std::unique_ptr<Task> task;
+  std::vector<std::string> labels = {};  // names of the classes, where the file has them
 };
 
 // A Hugging Face folder, a folder of ours, a DeepMind checkpoint (.pystate, .pickle), or a config

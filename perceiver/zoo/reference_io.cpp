@@ -54,17 +54,23 @@ void check_ids(const Tensor& ids, int64_t vocabulary_size) {
 }
 
 TensorMap run(LanguageImpl& model, const TensorMap& tensors, const LanguageConfig& config,
-              const std::vector<std::string>& wanted, Reference) {
+              const std::vector<std::string>& wanted, Reference origin) {
   const Inputs in(tensors, {"ids", "mask"}, dtype_of(model));
   const Tensor ids = in.indices("ids"), mask = in.mask("mask");
   check_ids(ids, config.vocabulary_size);
+  // transformers decodes every position the model has, DeepMind's code those of the text.
+  const int64_t outputs = origin == Reference::kHuggingFace ? config.num_inputs : ids.size(1);
+  const Tensor positions = at::arange(outputs);
+  Tensor query_mask = mask;
+  if (mask.defined()) query_mask = at::constant_pad_nd(mask, {0, outputs - ids.size(1)}, false);
+
   const Tensor latents = model.encode(ids, mask);
   const auto asked = [&](const char* name) {
     return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
   };
-  TensorMap out{{"logits", model.decode(latents, at::arange(ids.size(1)), mask)}};
+  TensorMap out{{"logits", model.decode(latents, positions, query_mask)}};
   if (asked("latents")) out["latents"] = latents;
-  if (asked("logits_unmasked")) out["logits_unmasked"] = model.forward(ids);
+  if (asked("logits_unmasked")) out["logits_unmasked"] = model.decode(model.encode(ids), positions);
   return out;
 }
 
