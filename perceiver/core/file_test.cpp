@@ -2,21 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 
 namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(WriteFile, ReplacesTheFileAndLeavesNothingBeside) {
   const fs::path folder = fs::path(testing::TempDir()) / "write_file";

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 #include "perceiver/kernels/attention_reference.h"
 
 namespace perceiver {
@@ -15,15 +15,6 @@ double max_error(const Tensor& a, const Tensor& b) {
 
 AttentionInputs to(const AttentionInputs& in, at::ScalarType dtype) {
   return {in.q.to(dtype), in.k.to(dtype), in.v.to(dtype), in.kv_mask};
-}
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 // Shapes of the paper's own attention, cut down in batch and length: heads of 261 to 704

@@ -7,17 +7,10 @@
 #include <functional>
 #include <numbers>
 
+#include "perceiver/core/error_test.h"
+
 namespace perceiver {
 namespace {
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Tensor tone(double hz, double amplitude, const MelConfig& c, int64_t num_samples) {
   const Tensor seconds = at::arange(num_samples, at::kDouble) / c.samples_per_second;

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 
 #ifdef PERCEIVER_SENTENCEPIECE
 #include <sentencepiece_trainer.h>
@@ -13,15 +13,6 @@
 
 namespace perceiver {
 namespace {
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(ByteTokenizer, ByteFollowsTheSixSpecialIds) {
   const ByteTokenizer tokenizer;

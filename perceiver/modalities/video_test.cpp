@@ -5,17 +5,10 @@
 
 #include <functional>
 
+#include "perceiver/core/error_test.h"
+
 namespace perceiver {
 namespace {
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(VideoPatches, AreInTheOrderFrameRowColumnColour) {
   const VideoPatch patch{.frames = 2, .height = 3, .width = 4};

@@ -6,21 +6,12 @@
 
 #include <sstream>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 #include "perceiver/model/average_project.h"
 #include "perceiver/model/query.h"
 
 namespace perceiver {
 namespace {
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 class PerceiverIoTest : public testing::Test {
  protected:

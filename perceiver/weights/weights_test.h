@@ -8,19 +8,10 @@
 #include <functional>
 #include <string>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
 
 namespace perceiver {
-
-inline std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 inline std::filesystem::path fixture(const std::string& name) {
   return std::filesystem::path("perceiver/weights/testdata") / name;

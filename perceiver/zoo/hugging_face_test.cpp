@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 #include "perceiver/nn/init.h"
 #include "perceiver/nn/layers.h"
 #include "perceiver/tasks/task.h"
@@ -17,15 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 std::string error_of_json(const std::string& text) {
   return error_of([&] { settings_of_config_json({"config.json", text}); });

@@ -13,20 +13,9 @@
 #include "perceiver/tasks/language/model.h"
 #include "perceiver/tasks/multimodal/model.h"
 #include "perceiver/tasks/optical_flow/model.h"
+#include "perceiver/tasks/settings.h"
 
 namespace perceiver {
-
-template <typename ModelConfig>
-struct Settings {
-  std::string task;
-  ModelConfig model;
-};
-
-template <typename Visitor, typename ModelConfig>
-void fields(Visitor& visit, Settings<ModelConfig>& c) {
-  visit("task", c.task);
-  visit("model", c.model);
-}
 
 // Calls `use` with the settings of a task that the references know too; fails for the others.
 template <typename Use>

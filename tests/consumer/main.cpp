@@ -1,16 +1,24 @@
-#include <ATen/ops/zeros.h>
+// What the README shows: a model of one's own from the installed library.
+#include <ATen/ATen.h>
+#include <perceiver/core/error.h>
+#include <perceiver/model/perceiver_io.h>
 
 #include <iostream>
 
-#include "perceiver/core/error.h"
-#include "perceiver/core/tensor.h"
+using namespace perceiver;
 
 int main() {
-  const perceiver::Tensor latents = at::zeros({1, 256, 1280});
-  perceiver::check_shape(latents, {perceiver::kAny, 256, 1280}, "latents");
+  at::NoGradGuard no_grad;
+  PerceiverIo model(PerceiverIoChannels{.inputs = 26, .queries = 10, .outputs = 5},
+                    EncoderConfig{.num_latents = 8, .latent_channels = 32, .num_blocks = 2},
+                    DecoderConfig{});
+  const Tensor inputs = at::randn({1, 100, 26}), queries = at::randn({1, 7, 10});
+  const Tensor latents = model->process(model->encode(inputs));
+  const Tensor outputs = model->decode(latents, queries);
+  check_shape(outputs, {1, 7, 5}, "outputs");
   try {
-    perceiver::check_shape(latents, {perceiver::kAny, 512, 1024}, "latents");
-  } catch (const perceiver::Error& e) {
+    check_shape(outputs, {kAny, 512, 1024}, "outputs");
+  } catch (const Error& e) {
     std::cout << e.what() << "\n";
     return 0;
   }

@@ -3,20 +3,12 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/tasks/audioset/model.h"
+#include "perceiver/tasks/settings.h"
 
 namespace perceiver {
 namespace {
 
-struct Config {
-  std::string task;
-  AudioSetConfig model;
-};
-
-template <typename Visitor>
-void fields(Visitor& visit, Config& c) {
-  visit("task", c.task);
-  visit("model", c.model);
-}
+using Config = Settings<AudioSetConfig>;
 
 class AudioSetTask : public Task {
  public:

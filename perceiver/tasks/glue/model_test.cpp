@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/task.h"
@@ -15,15 +15,6 @@ namespace {
 
 constexpr GlueVariant kVariants[] = {GlueVariant::kSingle, GlueVariant::kMultitaskQuery,
                                      GlueVariant::kSharedToken, GlueVariant::kTaskTokens};
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 GlueConfig tiny(GlueVariant variant) {
   GlueConfig c;

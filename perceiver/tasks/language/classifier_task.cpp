@@ -1,21 +1,13 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/tasks/language/classifier.h"
+#include "perceiver/tasks/settings.h"
 #include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
 
-struct Config {
-  std::string task;
-  TextClassifierConfig model;
-};
-
-template <typename Visitor>
-void fields(Visitor& visit, Config& c) {
-  visit("task", c.task);
-  visit("model", c.model);
-}
+using Config = Settings<TextClassifierConfig>;
 
 class TextClassification : public Task {
  public:

@@ -7,22 +7,13 @@
 #include <functional>
 #include <set>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TextClassifierConfig tiny() {
   TextClassifierConfig c;

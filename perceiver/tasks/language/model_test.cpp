@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/language/bert.h"
@@ -13,15 +13,6 @@
 
 namespace perceiver {
 namespace {
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 LanguageConfig tiny() {
   LanguageConfig c;

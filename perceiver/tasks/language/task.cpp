@@ -4,27 +4,16 @@
 
 #include "perceiver/tasks/language/bert.h"
 #include "perceiver/tasks/language/model.h"
+#include "perceiver/tasks/settings.h"
 
 namespace perceiver {
 namespace {
-
-template <typename ModelConfig>
-struct Config {
-  std::string task;
-  ModelConfig model;
-};
-
-template <typename Visitor, typename ModelConfig>
-void fields(Visitor& visit, Config<ModelConfig>& c) {
-  visit("task", c.task);
-  visit("model", c.model);
-}
 
 // Perceiver IO and BERT are asked the same.
 template <typename Model, typename ModelConfig>
 class MaskedLanguageTask : public Task {
  public:
-  explicit MaskedLanguageTask(const Config<ModelConfig>& config)
+  explicit MaskedLanguageTask(const Settings<ModelConfig>& config)
       : config_(config), model_(config.model) {}
 
   torch::nn::Module& model() override { return *model_; }
@@ -37,7 +26,7 @@ class MaskedLanguageTask : public Task {
   }
 
  private:
-  Config<ModelConfig> config_;
+  Settings<ModelConfig> config_;
   Model model_;
 };
 
@@ -45,12 +34,12 @@ class MaskedLanguageTask : public Task {
 
 std::unique_ptr<Task> make_language(const File& config, std::span<const std::string> overrides) {
   return std::make_unique<MaskedLanguageTask<Language, LanguageConfig>>(
-      read_config<Config<LanguageConfig>>(config, overrides));
+      read_config<Settings<LanguageConfig>>(config, overrides));
 }
 
 std::unique_ptr<Task> make_bert(const File& config, std::span<const std::string> overrides) {
   return std::make_unique<MaskedLanguageTask<Bert, BertConfig>>(
-      read_config<Config<BertConfig>>(config, overrides));
+      read_config<Settings<BertConfig>>(config, overrides));
 }
 
 }  // namespace perceiver

@@ -5,20 +5,12 @@
 
 #include <functional>
 
+#include "perceiver/core/error_test.h"
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 bool same(const Tensor& a, const Tensor& b) { return at::allclose(a, b, 1e-5, 1e-6); }
 

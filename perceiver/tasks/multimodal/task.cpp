@@ -3,20 +3,12 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/tasks/multimodal/model.h"
+#include "perceiver/tasks/settings.h"
 
 namespace perceiver {
 namespace {
 
-struct Config {
-  std::string task;
-  MultimodalConfig model;
-};
-
-template <typename Visitor>
-void fields(Visitor& visit, Config& c) {
-  visit("task", c.task);
-  visit("model", c.model);
-}
+using Config = Settings<MultimodalConfig>;
 
 class MultimodalTask : public Task {
  public:

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/starcraft/alphastar_transformer.h"
@@ -14,15 +14,6 @@
 
 namespace perceiver {
 namespace {
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 constexpr EntityConfig kEntities = {.num_entities = 10,
                                     .num_types = 20,

@@ -2,23 +2,12 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/tasks/settings.h"
 #include "perceiver/tasks/starcraft/alphastar_transformer.h"
 #include "perceiver/tasks/starcraft/model.h"
 
 namespace perceiver {
 namespace {
-
-template <typename ModelConfig>
-struct Config {
-  std::string task;
-  ModelConfig model;
-};
-
-template <typename Visitor, typename ModelConfig>
-void fields(Visitor& visit, Config<ModelConfig>& c) {
-  visit("task", c.task);
-  visit("model", c.model);
-}
 
 Tensor random_entities(int64_t batch, const EntityConfig& c) {
   const auto feature = [&](double end) {
@@ -33,7 +22,8 @@ Tensor random_entities(int64_t batch, const EntityConfig& c) {
 template <typename Model, typename ModelConfig>
 class EntityTask : public Task {
  public:
-  explicit EntityTask(const Config<ModelConfig>& config) : config_(config), model_(config.model) {}
+  explicit EntityTask(const Settings<ModelConfig>& config)
+      : config_(config), model_(config.model) {}
 
   torch::nn::Module& model() override { return *model_; }
 
@@ -46,7 +36,7 @@ class EntityTask : public Task {
   }
 
  private:
-  Config<ModelConfig> config_;
+  Settings<ModelConfig> config_;
   Model model_;
 };
 
@@ -54,13 +44,13 @@ class EntityTask : public Task {
 
 std::unique_ptr<Task> make_starcraft(const File& config, std::span<const std::string> overrides) {
   return std::make_unique<EntityTask<StarCraft, StarCraftConfig>>(
-      read_config<Config<StarCraftConfig>>(config, overrides));
+      read_config<Settings<StarCraftConfig>>(config, overrides));
 }
 
 std::unique_ptr<Task> make_alphastar_transformer(const File& config,
                                                  std::span<const std::string> overrides) {
   return std::make_unique<EntityTask<AlphaStarTransformer, AlphaStarTransformerConfig>>(
-      read_config<Config<AlphaStarTransformerConfig>>(config, overrides));
+      read_config<Settings<AlphaStarTransformerConfig>>(config, overrides));
 }
 
 }  // namespace perceiver
