@@ -46,7 +46,7 @@ double check_tolerance(at::ScalarType dtype) {
 
 }  // namespace
 
-const AttentionKernel& select_attention_kernel(const AttentionCase& c, std::string_view name) {
+AttentionKernel select_attention_kernel(const AttentionCase& c, std::string_view name) {
   std::string known = "auto, check", reasons;
   for (const AttentionKernel& kernel : kKernels) {
     known += fmt::format(", {}", kernel.name);
@@ -99,7 +99,7 @@ void check_attention(const AttentionInputs& in, const Tensor& out, std::string_v
 Tensor attend(const AttentionInputs& in, std::string_view name) {
   // Dropped weights are drawn anew in each run, so there is nothing to compare.
   const bool check = name == "check" && in.dropout == 0.0;
-  const AttentionKernel& kernel =
+  const AttentionKernel kernel =
       select_attention_kernel(case_of(in), name == "check" ? "auto" : name);
   const Tensor out = kernel.run(in);
   if (check) check_attention(in, out, kernel.name);

@@ -37,8 +37,7 @@ struct AttentionKernel {
 };
 
 // The first kernel that takes the case, or the one named; fails with every reason if none does.
-const AttentionKernel& select_attention_kernel(const AttentionCase& c,
-                                               std::string_view name = "auto");
+AttentionKernel select_attention_kernel(const AttentionCase& c, std::string_view name = "auto");
 
 // The kernels that were passed over for this case, fastest first, and why: "tiled: needs the CPU".
 std::vector<std::string> attention_refusals(const AttentionCase& c);

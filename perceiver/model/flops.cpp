@@ -35,7 +35,7 @@ std::unique_ptr<at::ObserverContext> start(const at::RecordFunction& function) {
   const std::string_view name = function.name();
   auto context = std::make_unique<Convolution>();
   if (name == "aten::convolution") {
-    const Tensor& weight = function.inputs()[1].toTensor();
+    const Tensor weight = function.inputs()[1].toTensor();
     context->flops_per_output = 2 * weight.numel() / weight.size(0);
   } else {
     *total += flops_of(name, function.inputs());

@@ -1,6 +1,7 @@
 // The JSON header of a safetensors file, before any number in it is believed.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
