@@ -32,6 +32,7 @@ class BrokenFilesTest : public testing::TestWithParam<const char*> {
     for (const fs::path& file : sorted_entries(source)) {
       write_file(folder / file.filename(), read_file(file).bytes);
     }
+    io = read_file(folder / "io.safetensors");
     fs::remove(folder / "io.safetensors");
     whole = parameters();
   }
@@ -69,6 +70,7 @@ class BrokenFilesTest : public testing::TestWithParam<const char*> {
   }
 
   fs::path folder;
+  File io;
   std::vector<Tensor> whole;
 };
 
@@ -85,6 +87,15 @@ TEST_P(BrokenFilesTest, EveryCutIsAnErrorAndTakesNoMemory) {
   }
   // A few times the largest file at most: these are small.
   EXPECT_LT(peak_kib() - before, 200 * 1024);
+}
+
+TEST_P(BrokenFilesTest, EveryCutOfTheArraysIsAnError) {
+  const fs::path file = folder / "io.safetensors";
+  write_file(file, io.bytes);
+  for (int64_t i = kCuts - 1; i >= 0; --i) {
+    fs::resize_file(file, io.bytes.size() * i / kCuts);
+    EXPECT_THROW(read_safetensors(file), Error) << i;
+  }
 }
 
 TEST_P(BrokenFilesTest, EveryFlippedHeaderByteIsAnErrorOrTheRightAnswer) {
