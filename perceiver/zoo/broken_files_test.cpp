@@ -8,6 +8,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/weights/safetensors.h"
+#include "perceiver/zoo/golden_test.h"
 #include "perceiver/zoo/model.h"
 
 namespace perceiver {
@@ -21,10 +22,7 @@ constexpr int64_t kCuts = 1000;
 class BrokenFilesTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    const fs::path kept = fs::path("tests/golden") / GetParam();
-    const char* elsewhere = std::getenv("PERCEIVER_GOLDENS");
-    const fs::path source =
-        fs::exists(kept) || elsewhere == nullptr ? kept : fs::path(elsewhere) / GetParam();
+    const fs::path source = golden(GetParam());
     if (!fs::exists(source)) GTEST_SKIP() << "PERCEIVER_GOLDENS does not hold " << GetParam();
     folder = fs::path(testing::TempDir()) / "perceiver_broken";
     fs::remove_all(folder);
@@ -125,19 +123,7 @@ TEST_P(BrokenFilesTest, EveryFlippedHeaderByteIsAnErrorOrTheRightAnswer) {
   EXPECT_LT(peak_kib() - before, 400 * 1024);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Goldens, BrokenFilesTest,
-    testing::Values("huggingface/language", "huggingface/text-classifier",
-                    "huggingface/image-fourier", "huggingface/image-learned",
-                    "huggingface/image-conv", "huggingface/optical-flow", "huggingface/multimodal",
-                    "deepmind/language", "deepmind/image-fourier", "deepmind/image-learned",
-                    "deepmind/image-conv", "deepmind/optical-flow", "deepmind/multimodal"),
-    [](const auto& info) {
-      std::string name = info.param;
-      std::replace_if(
-          name.begin(), name.end(), [](char c) { return c == '/' || c == '-'; }, '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Goldens, BrokenFilesTest, kGoldens, golden_test_name);
 
 }  // namespace
 }  // namespace perceiver

@@ -1,8 +1,8 @@
 // Small models of both references with their inputs and outputs: what they computed, we compute.
+#include "perceiver/zoo/golden_test.h"
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
-
-#include <cstdlib>
 
 #include "perceiver/core/error.h"
 #include "perceiver/nn/layers.h"
@@ -13,13 +13,6 @@ namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Kept among the tests where small, else found through PERCEIVER_GOLDENS.
-fs::path golden(const std::string& name) {
-  const fs::path kept = fs::path("tests/golden") / name;
-  const char* elsewhere = std::getenv("PERCEIVER_GOLDENS");
-  return fs::exists(kept) || elsewhere == nullptr ? kept : fs::path(elsewhere) / name;
-}
 
 struct Io {
   TensorMap inputs, outputs;
@@ -97,19 +90,7 @@ TEST_P(GoldenTest, UnknownInputIsNamed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    References, GoldenTest,
-    testing::Values("huggingface/language", "huggingface/text-classifier",
-                    "huggingface/image-fourier", "huggingface/image-learned",
-                    "huggingface/image-conv", "huggingface/optical-flow", "huggingface/multimodal",
-                    "deepmind/language", "deepmind/image-fourier", "deepmind/image-learned",
-                    "deepmind/image-conv", "deepmind/optical-flow", "deepmind/multimodal"),
-    [](const auto& info) {
-      std::string name = info.param;
-      std::replace_if(
-          name.begin(), name.end(), [](char c) { return c == '/' || c == '-'; }, '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(References, GoldenTest, kGoldens, golden_test_name);
 
 // Each switch of the semantics alone, on a model whose numbers it should change, and on one whose
 // numbers it should not.
