@@ -14,6 +14,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), bes
   const std::filesystem::file_status status = std::filesystem::status(path_, ignored);
   if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) {
     beside_ += fmt::format(".{}.part", getpid());
+    on_interrupt_.emplace(beside_);
   }
   stream_ = std::fopen(beside_.c_str(), "wb");
   if (!stream_) fail_to_write(errno);
@@ -36,6 +37,7 @@ void AtomicFile::commit() {
   if (beside_ != path_ && std::rename(beside_.c_str(), path_.c_str()) != 0) fail_to_write(errno);
   std::fclose(stream_);
   stream_ = nullptr;
+  on_interrupt_.reset();
 }
 
 void AtomicFile::fail_to_write(int error) {

@@ -3,13 +3,16 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string_view>
+
+#include "perceiver/core/interrupt.h"
 
 namespace perceiver {
 
 // Writes beside `path`; commit() renames, so that `path` is the old content or the new, never half.
-// Without commit() nothing is left. A device or a pipe is written to as it is: a rename would put a
-// file in the place of /dev/null itself.
+// Without commit(), or after an interrupt, nothing is left. A device or a pipe is written to as it
+// is: a rename would put a file in the place of /dev/null itself.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -24,6 +27,7 @@ class AtomicFile {
   [[noreturn]] void fail_to_write(int error);
 
   std::filesystem::path path_, beside_;
+  std::optional<RemoveOnInterrupt> on_interrupt_;
   std::FILE* stream_ = nullptr;
 };
 

@@ -22,6 +22,7 @@ constexpr std::array kKernels = {
 };
 
 std::string current_kernel = "auto";
+AttentionObserver::Function current_observer;
 
 AttentionCase case_of(const AttentionInputs& in) {
   return {.device = in.q.device(),
@@ -97,6 +98,7 @@ void check_attention(const AttentionInputs& in, const Tensor& out, std::string_v
 }
 
 Tensor attend(const AttentionInputs& in, std::string_view name) {
+  if (current_observer) current_observer(in);
   // Dropped weights are drawn anew in each run, so there is nothing to compare.
   const bool check = name == "check" && in.dropout == 0.0;
   const AttentionKernel kernel =
@@ -112,5 +114,10 @@ AttentionKernelScope::AttentionKernelScope(std::string kernel)
     : before_(std::exchange(current_kernel, std::move(kernel))) {}
 
 AttentionKernelScope::~AttentionKernelScope() { current_kernel = before_; }
+
+AttentionObserver::AttentionObserver(Function see)
+    : before_(std::exchange(current_observer, std::move(see))) {}
+
+AttentionObserver::~AttentionObserver() { current_observer = std::move(before_); }
 
 }  // namespace perceiver

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,21 @@ class AttentionKernelScope {
 
  private:
   std::string before_;
+};
+
+// While it lives, sees the inputs of every attend() in the whole program, before it is computed:
+// for pictures of what a model looks at, and to tell how far a pass has come. The innermost alone
+// is called.
+class AttentionObserver {
+ public:
+  using Function = std::function<void(const AttentionInputs&)>;
+
+  explicit AttentionObserver(Function see);
+  ~AttentionObserver();
+  AttentionObserver(const AttentionObserver&) = delete;
+
+ private:
+  Function before_;
 };
 
 }  // namespace perceiver

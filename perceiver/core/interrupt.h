@@ -1,0 +1,23 @@
+// Ctrl-C: what is finished stays, what is half-written goes.
+#pragma once
+
+#include <filesystem>
+
+namespace perceiver {
+
+// From now on SIGINT, SIGTERM and SIGHUP remove every registered file and end the program at once,
+// with 128 + the signal's number. Long computations need not look at a flag.
+void clean_up_on_interrupt();
+
+// A file that an interrupt removes, while this lives. AtomicFile holds one for what it writes.
+class RemoveOnInterrupt {
+ public:
+  explicit RemoveOnInterrupt(const std::filesystem::path& path);
+  ~RemoveOnInterrupt();
+  RemoveOnInterrupt(const RemoveOnInterrupt&) = delete;
+
+ private:
+  int slot_;
+};
+
+}  // namespace perceiver
