@@ -28,6 +28,6 @@ std::optional<Reference> semantics_argument(const std::string& value);
 at::ScalarType dtype_argument(const std::string& value);
 
 // The line that says which model a verb works with.
-std::string describe(const Model& model, const std::string& dtype);
+std::string describe(const Model& model, const std::string& device, const std::string& dtype);
 
 }  // namespace perceiver

@@ -20,7 +20,7 @@ void convert(const ConvertArgs& args) {
     fail("{}: is a file, expected a folder", args.out);
   }
   const Model model = load_model(find_model(args.in), semantics_argument(args.semantics));
-  fmt::print(stderr, "{}\n", describe(model, args.dtype));
+  fmt::print(stderr, "{}\n", describe(model, "cpu", args.dtype));
   save_model(model, args.out, dtype_argument(args.dtype));
   fmt::print("{}\n", args.out);
 }

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "perceiver/core/error.h"
+#include "perceiver/core/interrupt.h"
 #include "perceiver/core/names.h"
 
 namespace perceiver {
@@ -101,4 +102,7 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 
 }  // namespace perceiver
 
-int main(int argc, char** argv) { return perceiver::run(argc, argv); }
+int main(int argc, char** argv) {
+  perceiver::clean_up_on_interrupt();
+  return perceiver::run(argc, argv);
+}

@@ -32,10 +32,11 @@ at::ScalarType dtype_argument(const std::string& value) {
   return value == "bfloat16" ? at::kBFloat16 : at::kHalf;
 }
 
-std::string describe(const Model& model, const std::string& dtype) {
-  return fmt::format("{}: {} from {}, {} parameters, cpu, {}", model.source,
+std::string describe(const Model& model, const std::string& device, const std::string& dtype) {
+  return fmt::format("{}: {} from {}, {} parameters, {}, {}", model.source,
                      read_config_key(model.settings, "task"), to_word(model.origin),
-                     amount(static_cast<double>(num_parameters(model.task->model()))), dtype);
+                     amount(static_cast<double>(num_parameters(model.task->model()))), device,
+                     dtype);
 }
 
 }  // namespace perceiver

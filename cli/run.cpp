@@ -58,7 +58,7 @@ void run(const RunArgs& args) {
   }
   Model model = load_model(find_model(args.model), semantics_argument(args.semantics));
   model.task->model().to(dtype_argument(args.dtype));
-  fmt::print(stderr, "{}\n", describe(model, args.dtype));
+  fmt::print(stderr, "{}\n", describe(model, "cpu", args.dtype));
 
   const TensorMap expected = with_prefix(io, kOutput);
   std::vector<std::string> wanted;

@@ -1,6 +1,5 @@
 // The built program, driven through a shell as a user would.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <cmath>
 #include <filesystem>
@@ -8,38 +7,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "perceiver/core/file.h"
+#include "tests/program.h"
 
 namespace perceiver {
 namespace {
 
 using Json = nlohmann::json;
-
-struct Result {
-  int code;
-  std::string out, err;
-};
-
-Result run(const std::string& arguments) {
-  const std::string stem = testing::TempDir() + "cli_" + std::to_string(getpid());
-  const std::string command = std::string(std::getenv("PERCEIVER_PROGRAM")) + " " + arguments +
-                              " >" + stem + ".out 2>" + stem + ".err";
-  const int status = std::system(command.c_str());
-  const Result result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(stem + ".out").bytes,
-                      read_file(stem + ".err").bytes};
-  std::filesystem::remove(stem + ".out");
-  std::filesystem::remove(stem + ".err");
-  return result;
-}
-
-std::string config(const std::string& name) { return (shipped("configs") / name).string(); }
-
-void expect_complaint(const std::string& arguments, const std::string& message) {
-  const Result result = run(arguments);
-  EXPECT_EQ(result.code, 1) << arguments;
-  EXPECT_EQ(result.err, "perceiver: " + message + "\n");
-  EXPECT_EQ(result.out, "");
-}
 
 TEST(Cli, HelpComesWithExamplesFirstAndIsNoError) {
   for (const std::string verb : {"", "paper ", "inspect "}) {

@@ -4,6 +4,7 @@
 
 #include <torch/nn/module.h>
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,7 +17,11 @@ namespace perceiver {
 
 enum class Split { kTrain, kEval };
 
-// One experiment of the paper: a model, and what it is run on.
+// Arrays by name, each with a batch dimension.
+using Example = std::map<std::string, Tensor>;
+
+// One experiment of the paper: a model, and what it is run on. What a task does not define, it
+// cannot do, and says so.
 class Task {
  public:
   virtual ~Task() = default;
@@ -30,6 +35,16 @@ class Task {
   // A forward pass on random inputs of the right sizes -> the outputs [B, O, E], as `split` asks
   // for them: for benchmarks, and to prove what summary() counts.
   virtual Tensor forward_random(int64_t batch, Split split) = 0;
+
+  // A user's file, or two where the model takes pairs, as the model's inputs. Several rows are
+  // views of one input: the overlapping clips of a longer one.
+  virtual Example read(std::span<const File> files) const;
+
+  // inputs of read(), on any device -> probabilities of the classes [B, classes].
+  virtual Tensor classify(const Example& inputs);
+
+  // inputs of read() -> latents [B, N, D]
+  virtual Tensor encode(const Example& inputs);
 };
 
 // What a task's folder offers to the registry.

@@ -1,6 +1,7 @@
 #include "perceiver/zoo/model.h"
 
 #include <ATen/ATen.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "perceiver/weights/sharded.h"
 #include "perceiver/zoo/deepmind.h"
 #include "perceiver/zoo/hugging_face.h"
+#include "perceiver/zoo/labels.h"
 #include "perceiver/zoo/names.h"
 
 namespace perceiver {
@@ -129,8 +131,13 @@ Model load_haiku(const fs::path& path, std::optional<Reference> semantics) {
   const std::string task = read_config_key(settings, "task");
   const bool kernel = deepmind_kernel(settings);
   const auto name_of = [&](const std::string& ours) { return haiku_name(task, ours, kernel); };
-  return {path.string(), Reference::kDeepMind, settings,
-          filled_task(settings, flattened(checkpoint), name_of, path.string())};
+  const fs::path folder = path.parent_path();
+  return {path.string(),
+          Reference::kDeepMind,
+          settings,
+          filled_task(settings, flattened(checkpoint), name_of, path.string()),
+          find_labels(folder, settings),
+          folder};
 }
 
 Model load_folder(const fs::path& folder, std::optional<Reference> semantics) {
@@ -145,14 +152,19 @@ Model load_folder(const fs::path& folder, std::optional<Reference> semantics) {
     if (!transformers) return ForeignName{ours};
     return hugging_face_name(task, ours, kernel);
   };
-  return {source, origin, settings,
+  return {source,
+          origin,
+          settings,
           filled_task(settings, read_folder_weights(folder), name_of, source),
-          labels_of_config_json(config)};
+          find_labels(folder, settings, labels_of_config_json(config)),
+          folder};
 }
 
 Model start_model(const fs::path& config, std::optional<Reference> semantics) {
   const File settings = with_semantics(read_file(config), semantics);
-  return {config.string(), Reference::kDeepMind, settings, make_task(settings)};
+  const fs::path folder = config.parent_path();
+  return {config.string(),     Reference::kDeepMind,          settings,
+          make_task(settings), find_labels(folder, settings), folder};
 }
 
 }  // namespace
@@ -176,6 +188,11 @@ File read_settings(const fs::path& path) {
   return {config.name, settings_of_config_json(config)};
 }
 
+std::string label(const Model& model, int64_t index) {
+  const bool named = index < static_cast<int64_t>(model.labels.size());
+  return named ? model.labels[index] : fmt::format("class {}", index);
+}
+
 void save_model(const Model& model, const fs::path& folder, at::ScalarType dtype) {
   const std::string task = read_config_key(model.settings, "task");
   const std::string dtype_name = dtype == at::kFloat      ? "float32"
@@ -194,6 +211,9 @@ void save_model(const Model& model, const fs::path& folder, at::ScalarType dtype
   }
   fs::create_directories(folder);
   write_sharded(folder, tensors, {{"format", "pt"}});
+  if (!model.labels.empty() && !config.transformers) {
+    write_file(folder / "labels.txt", fmt::format("{}\n", fmt::join(model.labels, "\n")));
+  }
   write_file(folder / "config.json", config.text);
 }
 

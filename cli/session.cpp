@@ -1,0 +1,127 @@
+#include "cli/session.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "perceiver/core/error.h"
+#include "perceiver/kernels/attention.h"
+#include "perceiver/zoo/find.h"
+
+namespace perceiver {
+namespace {
+
+bool notes_are_shown = true;
+
+at::Device device_argument(const std::string& value) {
+  const int64_t gpus = at::hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+  if (value == "auto") return gpus > 0 ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
+  if (value == "cpu") return at::kCPU;
+  const bool numbered = value.starts_with("cuda:") && value.size() > 5 &&
+                        value.find_first_not_of("0123456789", 5) == value.npos && value.size() < 9;
+  if (value != "cuda" && !numbered) {
+    fail("--device: unknown device '{}', expected auto, cpu, cuda or cuda:N", value);
+  }
+  const int64_t index = numbered ? std::stoll(value.substr(5)) : 0;
+  if (gpus == 0) fail("--device {}: there is no GPU that this build can use; take cpu", value);
+  if (index >= gpus) fail("--device {}: there are {} GPUs, counted from 0", value, gpus);
+  return {at::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+at::ScalarType session_dtype(const std::string& value, at::Device device) {
+  if (value != "auto") return dtype_argument(value);
+  return device.is_cuda() ? at::kBFloat16 : at::kFloat;
+}
+
+std::string dtype_word(at::ScalarType dtype) {
+  if (dtype == at::kBFloat16) return "bfloat16";
+  return dtype == at::kHalf ? "float16" : "float32";
+}
+
+// The kernels that the model's attention gets, "tiled" or "tiled, reference".
+std::string kernels_of(const Model& model, at::Device device, at::ScalarType dtype) {
+  std::vector<std::string> names;
+  for (const Part& part : model.task->summary(Split::kEval).parts) {
+    if (!part.attention) continue;
+    AttentionCase c = *part.attention;
+    c.device = device;
+    c.dtype = dtype;
+    const std::string name(select_attention_kernel(c).name);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+void add_session_options(CLI::App& command, SessionOptions& options,
+                         const std::string& default_model) {
+  options.model = default_model;
+  CLI::Option* model = command.add_option(
+      "-m,--model", options.model,
+      "A shipped model's name, a folder, a checkpoint, a hub id, a run, or a config for random "
+      "weights");
+  if (default_model.empty()) {
+    model->required();
+  } else {
+    model->capture_default_str();
+  }
+  command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")
+      ->capture_default_str();
+  command.add_option("--dtype", options.dtype, "Numbers to compute with")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}));
+  add_semantics_option(command, options.semantics);
+  command
+      .add_option("--attention", options.kernel,
+                  "A kernel by name, auto, or check: auto's choice compared with the definition")
+      ->capture_default_str();
+  command.add_option("--threads", options.threads, "Of the CPU; default: one a core")
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--seed", options.seed, "Of everything random")->capture_default_str();
+  command.add_flag("-q,--quiet", options.quiet, "Say nothing but results and errors");
+  command.add_flag("-v,--verbose", options.verbose, "Say more");
+}
+
+Session::Session(const SessionOptions& options)
+    : device(device_argument(options.device)), dtype(session_dtype(options.dtype, device)) {
+  notes_are_shown = !options.quiet;
+  Progress::show(!options.quiet);
+  if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
+  at::manual_seed(options.seed);
+  at::GradMode::set_enabled(false);
+  if (options.kernel != "auto") {
+    if (options.kernel != "check") select_attention_kernel({}, options.kernel);
+    static const AttentionKernelScope for_the_program(options.kernel);
+  }
+  model = load_model(find_model(options.model), semantics_argument(options.semantics));
+  model.task->model().to(device, dtype);
+  model.task->model().eval();
+  note(fmt::format(
+      "{}, {}, attention: {}", describe(model, device.str(), dtype_word(dtype)),
+      at::get_num_threads() == 1 ? "1 thread" : fmt::format("{} threads", at::get_num_threads()),
+      options.kernel == "auto" ? kernels_of(model, device, dtype) : options.kernel));
+}
+
+File read_input(const std::string& value) {
+  if (value != "-") return read_file(value);
+  File file{"standard input", ""};
+  std::array<char, 1 << 16> buffer;
+  while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), stdin)) {
+    file.bytes.append(buffer.data(), count);
+  }
+  return file;
+}
+
+void note(const std::string& message) {
+  if (notes_are_shown) fmt::print(stderr, "{}\n", message);
+}
+
+}  // namespace perceiver

@@ -1,0 +1,42 @@
+// What every verb that runs a model takes, and a model that is ready to run.
+#pragma once
+
+#include <string>
+
+#include "perceiver/zoo/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace perceiver {
+
+struct SessionOptions {
+  std::string model, semantics, device = "auto", dtype = "auto", kernel = "auto";
+  int64_t threads = 0;  // 0: as many as LibTorch takes
+  int64_t seed = 0;
+  bool quiet = false, verbose = false;
+};
+
+// -m, --device, --dtype, --threads, --seed, --semantics, --attention, -q, -v. `default_model` is
+// the shipped one of the verb's domain, taken when -m is not given; empty: -m must be given.
+void add_session_options(CLI::App& command, SessionOptions& options,
+                         const std::string& default_model);
+
+// The model in its place: on the device, in the dtype, in evaluation mode. Gradients are off from
+// here on, in the whole program, and one line on stderr says what is run.
+struct Session {
+  explicit Session(const SessionOptions& options);
+
+  Model model;
+  at::Device device;
+  at::ScalarType dtype;
+};
+
+// `value` as a file to read, where "-" is the standard input.
+File read_input(const std::string& value);
+
+// Something worth knowing that is no error, on stderr unless -q was given.
+void note(const std::string& message);
+
+}  // namespace perceiver
