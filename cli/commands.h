@@ -12,6 +12,8 @@ class App;
 
 namespace perceiver {
 
+void add_attend_command(CLI::App& app);
+void add_classify_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_paper_command(CLI::App& app);

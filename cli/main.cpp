@@ -63,6 +63,8 @@ int run(int argc, char** argv) {
   app.footer("  perceiver paper\n  perceiver inspect configs/flow_patches.toml");
   app.require_subcommand(1);
   app.set_version_flag("--version", PERCEIVER_VERSION, "Print the version and exit");
+  add_classify_command(app);
+  add_attend_command(app);
   add_paper_command(app);
   add_inspect_command(app);
   add_run_command(app);

@@ -40,6 +40,9 @@ class AttentionKernelTest : public testing::TestWithParam<std::tuple<Shape, cons
     in.k = at::randn({s.batch, s.heads, s.keys, s.qk_channels});
     in.v = at::randn({s.batch, s.heads, s.keys, s.v_channels});
     mask = at::rand({s.batch, s.keys}) < 0.7;
+    if (kernel() != std::string("library")) return;
+    if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+    for (Tensor* t : {&in.q, &in.k, &in.v, &mask}) *t = t->cuda();
   }
 
   const char* kernel() { return std::get<1>(GetParam()); }
@@ -78,12 +81,38 @@ TEST_P(AttentionKernelTest, LargeScoresDoNotOverflow) {
   expect_as_exact_as_reference(at::kFloat, 1e-4);
 }
 
+// Gradients of sum(out * direction) by q, k and v.
+std::vector<Tensor> gradients(AttentionInputs in, const char* kernel, const Tensor& direction) {
+  for (Tensor* t : {&in.q, &in.k, &in.v}) *t = t->detach().requires_grad_();
+  attend(in, kernel).backward(direction);
+  return {in.q.grad(), in.k.grad(), in.v.grad()};
+}
+
+class AttentionGradientTest : public AttentionKernelTest {};
+
+TEST_P(AttentionGradientTest, IsAsExactAsTheDefinitions) {
+  in.kv_mask = mask;
+  const Tensor direction = at::randn_like(attend(in, kernel()));
+  const auto exact = gradients(to(in, at::kDouble), "reference", direction.to(at::kDouble));
+  const auto plain = gradients(in, "reference", direction);
+  const auto ours = gradients(in, kernel(), direction);
+  for (size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_LE(max_error(ours[i], exact[i]), 2 * max_error(plain[i], exact[i]) + 1e-5);
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<std::tuple<Shape, const char*>>& info) {
+  return std::string(std::get<1>(info.param)) + "_" + std::get<0>(info.param).name;
+}
+
 INSTANTIATE_TEST_SUITE_P(PaperShapes, AttentionKernelTest,
-                         testing::Combine(testing::ValuesIn(kShapes), testing::Values("tiled")),
-                         [](const auto& info) {
-                           return std::string(std::get<1>(info.param)) + "_" +
-                                  std::get<0>(info.param).name;
-                         });
+                         testing::Combine(testing::ValuesIn(kShapes),
+                                          testing::Values("library", "tiled")),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(PaperShapes, AttentionGradientTest,
+                         testing::Combine(testing::ValuesIn(kShapes), testing::Values("library")),
+                         name_of);
 
 TEST(AttendReference, MaskedRowsHaveFiniteGradients) {
   AttentionInputs in{at::randn({1, 1, 3, 4}), at::randn({1, 1, 5, 4}), at::randn({1, 1, 5, 2}),
@@ -97,12 +126,14 @@ TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
   const AttentionCase c{
       .queries = 4, .keys = 4, .qk_channels = 8, .v_channels = 8, .needs_grad = true};
   EXPECT_EQ(select_attention_kernel(c).name, "reference");
-  EXPECT_EQ(attention_refusals(c), std::vector<std::string>{"tiled: has no backward pass yet"});
+  EXPECT_EQ(attention_refusals(c),
+            (std::vector<std::string>{"library: needs the GPU, the tensors are on cpu",
+                                      "tiled: has no backward pass yet"}));
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tiled"); }),
             "attention kernel 'tiled' cannot take batch 1 x heads 1, 4 queries, 4 keys:\n"
             "  tiled: has no backward pass yet");
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tild"); }),
-            "unknown attention kernel 'tild'; known: auto, check, tiled, reference");
+            "unknown attention kernel 'tild'; known: auto, check, library, tiled, reference");
 }
 
 TEST(CheckAttention, OneWrongOutputOfManyIsFound) {

@@ -68,12 +68,15 @@ Tensor log_mel_spectrogram(const Tensor& samples, const MelConfig& config) {
   num_mel_windows(samples.size(1), config);
   const int64_t window = config.window_samples, hop = config.hop_samples;
   const int64_t around = window - hop;
-  const Tensor padded = at::constant_pad_nd(samples, {around / 2, around - around / 2});
+  // A Fourier transform of half precision does not exist, nor would its sums mean much.
+  const bool half = samples.scalar_type() == at::kHalf || samples.scalar_type() == at::kBFloat16;
+  const Tensor heard = half ? samples.to(at::kFloat) : samples;
+  const Tensor padded = at::constant_pad_nd(heard, {around / 2, around - around / 2});
   const Tensor windows = padded.unfold(1, window, hop);  // [B, windows, window]
-  const Tensor hann = at::hann_window(window, samples.options());
+  const Tensor hann = at::hann_window(window, heard.options());
   const Tensor power = at::fft_rfft(windows * hann).abs().square() / hann.sum().square();
-  const Tensor energies = at::matmul(power, mel_filterbank(config).to(samples.options()).t());
-  return (energies + config.log_offset).log();
+  const Tensor energies = at::matmul(power, mel_filterbank(config).to(heard.options()).t());
+  return (energies + config.log_offset).log().to(samples.scalar_type());
 }
 
 }  // namespace perceiver

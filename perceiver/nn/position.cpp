@@ -18,7 +18,8 @@ Tensor positions_at(const Tensor& indices, at::IntArrayRef grid, Spacing spacing
   std::vector<Tensor> along(grid.size());
   Tensor rest = indices;
   for (size_t i = grid.size(); i-- > 0;) {
-    along[i] = coordinates(grid[i], spacing).index_select(0, rest.remainder(grid[i]));
+    const Tensor line = coordinates(grid[i], spacing).to(indices.device());
+    along[i] = line.index_select(0, rest.remainder(grid[i]));
     rest = rest.div(grid[i], "floor");
   }
   return at::stack(along, -1);

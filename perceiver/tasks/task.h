@@ -20,6 +20,15 @@ enum class Split { kTrain, kEval };
 // Arrays by name, each with a batch dimension.
 using Example = std::map<std::string, Tensor>;
 
+// How a part of the input array looks to a person.
+struct InputView {
+  std::string modality;
+  int64_t first = 0;                    // of its elements in the input array
+  std::vector<int64_t> grid;            // of its elements: {H, W}, {T, H, W}, or their number
+  Tensor pictures = {};                 // uint8 [T, 3, H, W] of what is in the grid, if it is seen
+  std::vector<std::string> texts = {};  // what each element stands for, if it is read
+};
+
 // One experiment of the paper: a model, and what it is run on. What a task does not define, it
 // cannot do, and says so.
 class Task {
@@ -45,7 +54,13 @@ class Task {
 
   // inputs of read() -> latents [B, N, D]
   virtual Tensor encode(const Example& inputs);
+
+  // The first row of what read() gave, to be drawn on.
+  virtual std::vector<InputView> views(const Example& inputs) const;
 };
+
+// `x` on the device of the module's weights, and in their dtype where it holds real numbers.
+Tensor in_place_of(const torch::nn::Module& module, const Tensor& x);
 
 // What a task's folder offers to the registry.
 using MakeTask = std::unique_ptr<Task>(const File& config, std::span<const std::string> overrides);

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/media/image.h"
+#include "perceiver/tasks/imagenet/data.h"
 #include "perceiver/tasks/imagenet/model.h"
 #include "perceiver/tasks/settings.h"
 
@@ -21,6 +23,27 @@ class ImageNetTask : public Task {
   Tensor forward_random(int64_t batch, Split) override {
     const int64_t size = config_.model.image_size;
     return model_(at::randn({batch, 3, size, size})).unsqueeze(1);
+  }
+
+  Example read(std::span<const File> files) const override {
+    if (files.size() != 1) fail("a model of pictures takes one at a time, got {}", files.size());
+    const Tensor crop = evaluation_crop(decode_image(files[0]), config_.model);
+    return {{"pixels", normalised(crop).unsqueeze(0)}};
+  }
+
+  Tensor classify(const Example& inputs) override {
+    return model_(in_place_of(*model_, inputs.at("pixels"))).to(at::kFloat).softmax(-1);
+  }
+
+  Tensor encode(const Example& inputs) override {
+    return model_->encode(in_place_of(*model_, inputs.at("pixels")));
+  }
+
+  std::vector<InputView> views(const Example& inputs) const override {
+    const Tensor pixels = inputs.at("pixels");
+    return {{.modality = "image",
+             .grid = model_->grid(pixels.sizes().slice(2)),
+             .pictures = denormalised(pixels)}};
   }
 
  private:

@@ -1,0 +1,231 @@
+#include <ATen/ATen.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/attend_draw.h"
+#include "cli/commands.h"
+#include "cli/format.h"
+#include "cli/session.h"
+#include "perceiver/core/error.h"
+#include "perceiver/kernels/attention_map.h"
+
+namespace perceiver {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+struct AttendArgs {
+  SessionOptions session;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::vector<int64_t> latents;
+  int64_t clusters = 6;
+  std::optional<int64_t> head;
+  bool query = false, json = false;
+};
+
+// Queries and keys of the encoder's attention, and of the last: the decoder's.
+struct Looks {
+  AttentionInputs encoder, decoder;
+};
+
+struct SeenEnough {};
+
+// A pass of the model, looked at. Without the decoder it ends as soon as the encoder was seen.
+Looks look(Task& task, const Example& inputs, bool decoder) {
+  Looks looks;
+  const AttentionObserver observer([&](const AttentionInputs& in) {
+    const AttentionInputs seen{.q = in.q, .k = in.k, .v = {}, .kv_mask = in.kv_mask};
+    if (!looks.encoder.q.defined()) {
+      looks.encoder = seen;
+      if (!decoder) throw SeenEnough{};
+    }
+    looks.decoder = seen;
+  });
+  try {
+    if (decoder) {
+      task.classify(inputs);
+    } else {
+      task.encode(inputs);
+    }
+  } catch (const SeenEnough&) {
+  }
+  return looks;
+}
+
+// Which latents a picture shows: [1, N] weights, and their name.
+struct Group {
+  std::string name;
+  std::vector<int64_t> latents;  // empty: all, by the query's attention
+};
+
+struct Groups {
+  std::vector<Group> groups;
+  Tensor weights;  // [K, N]
+};
+
+Groups chosen_latents(const AttendArgs& args, int64_t latents) {
+  Groups groups{{}, at::zeros({static_cast<int64_t>(args.latents.size()), latents})};
+  for (size_t i = 0; i < args.latents.size(); ++i) {
+    const int64_t latent = args.latents[i];
+    if (latent < 0 || latent >= latents) {
+      fail("--latents: {} is not among the model's {} latents, counted from 0", latent, latents);
+    }
+    groups.groups.push_back({fmt::format("latent {}", latent), {latent}});
+    groups.weights[static_cast<int64_t>(i)][latent] = 1.0;
+  }
+  return groups;
+}
+
+// The query looks at latents, which looked at the input: the product of the two maps. What the
+// self-attends in between moved around is not in it.
+Groups class_query(const Looks& looks) {
+  return {{{"class query", {}}}, mix_attention(looks.decoder, at::ones({1, 1}))};
+}
+
+Groups clustered_latents(const AttendArgs& args, const Looks& looks, const InputView& view) {
+  const Clusters clusters = cluster_attention(looks.encoder,
+                                              {.groups = args.clusters,
+                                               .first = view.first,
+                                               .grid = view.grid,
+                                               .seed = static_cast<uint64_t>(args.session.seed)},
+                                              {.head = args.head});
+  Groups groups{{}, clusters.weights};
+  for (int64_t group = 0; group < clusters.weights.size(0); ++group) {
+    const Tensor members = clusters.group.eq(group).nonzero().squeeze(1);
+    const std::vector<int64_t> latents(members.data_ptr<int64_t>(),
+                                       members.data_ptr<int64_t>() + members.numel());
+    groups.groups.push_back({latents.size() == 1 ? fmt::format("latent {}", latents[0])
+                                                 : fmt::format("{} latents", latents.size()),
+                             latents});
+  }
+  return groups;
+}
+
+int64_t elements(const InputView& view) { return c10::multiply_integers(view.grid); }
+
+// How much of a map [M] falls on each part of the input.
+std::vector<double> shares(const Tensor& map, const std::vector<InputView>& views) {
+  std::vector<double> shares;
+  for (const InputView& view : views) {
+    shares.push_back(map.narrow(0, view.first, elements(view)).sum().item<double>());
+  }
+  return shares;
+}
+
+void print_table(const Groups& groups, const Tensor& maps, const std::vector<InputView>& views) {
+  std::vector<std::vector<std::string>> rows = {{"map"}};
+  for (const InputView& view : views) rows[0].push_back("on " + view.modality);
+  for (size_t i = 0; i < groups.groups.size(); ++i) {
+    rows.push_back({groups.groups[i].name});
+    for (const double share : shares(maps[static_cast<int64_t>(i)], views)) {
+      rows.back().push_back(fmt::format("{:.1f} %", 100.0 * share));
+    }
+  }
+  fmt::print("{}", table(rows));
+}
+
+Json to_json(const Groups& groups, const Tensor& maps, const std::vector<InputView>& views) {
+  Json list = Json::array();
+  for (size_t i = 0; i < groups.groups.size(); ++i) {
+    const Tensor map = maps[static_cast<int64_t>(i)];
+    const auto [values, indices] = map.topk(std::min<int64_t>(10, map.size(0)));
+    Json strongest = Json::array();
+    for (int64_t j = 0; j < values.size(0); ++j) {
+      strongest.push_back(
+          {{"element", indices[j].item<int64_t>()}, {"weight", values[j].item<double>()}});
+    }
+    Json share = Json::object();
+    const std::vector<double> parts = shares(map, views);
+    for (size_t v = 0; v < views.size(); ++v) share[views[v].modality] = parts[v];
+    list.push_back({{"name", groups.groups[i].name},
+                    {"latents", groups.groups[i].latents},
+                    {"share", std::move(share)},
+                    {"strongest", std::move(strongest)}});
+  }
+  return list;
+}
+
+std::vector<File> input_files(const AttendArgs& args) {
+  std::vector<File> files;
+  for (const std::string& input : args.inputs) {
+    // A sentence is no file; what has an ending or a folder was meant to be one.
+    const bool sentence = input != "-" && !fs::exists(input) && input.find(' ') != input.npos;
+    files.push_back(sentence ? File{"the text", input} : read_input(input));
+  }
+  return files;
+}
+
+void attend_verb(const AttendArgs& args) {
+  Session session(args.session);
+  Task& task = *session.model.task;
+  Example inputs = task.read(input_files(args));
+  for (auto& [name, array] : inputs) array = array.narrow(0, 0, 1);
+  const std::vector<InputView> views = task.views(inputs);
+  const InputView& shown =
+      *std::max_element(views.begin(), views.end(), [](const InputView& a, const InputView& b) {
+        return a.pictures.defined() < b.pictures.defined();
+      });
+  check_picture_name(args.output, shown);
+
+  const Looks looks = look(task, inputs, args.query);
+  const Groups groups = args.query             ? class_query(looks)
+                        : args.latents.empty() ? clustered_latents(args, looks, shown)
+                                               : chosen_latents(args, looks.encoder.q.size(2));
+  const Tensor maps = mix_attention(looks.encoder, groups.weights, {.head = args.head});
+
+  std::vector<NamedMap> drawn;
+  for (size_t i = 0; i < groups.groups.size(); ++i) {
+    const Tensor map = maps[static_cast<int64_t>(i)].narrow(0, shown.first, elements(shown));
+    drawn.push_back({groups.groups[i].name, map.reshape(shown.grid)});
+  }
+  const std::string written = draw_maps(shown, drawn, args.output, args.json);
+  if (args.json) {
+    Json document = {{"maps", to_json(groups, maps, views)}};
+    if (!written.empty()) document["output"] = written;
+    fmt::print("{}\n", document.dump(2));
+    return;
+  }
+  print_table(groups, maps, views);
+  if (!written.empty()) fmt::print("{}\n", written);
+}
+
+}  // namespace
+
+void add_attend_command(CLI::App& app) {
+  auto args = std::make_shared<AttendArgs>();
+  CLI::App* command = add_command(
+      app, "attend", "Show what latents look at in a text, a picture or a clip",
+      "  perceiver attend cat.jpg -m deepmind/vision-perceiver-conv -o cat-attention.png\n"
+      "  perceiver attend \"The quick brown fox jumps.\" -m language-mini --latents 0,7,31\n"
+      "  perceiver attend letter.txt -m deepmind/language-perceiver -o letter.html\n"
+      "  perceiver attend clip.mp4 -m deepmind/multimodal-perceiver --clusters 4 -o clip-maps.mp4");
+  command->add_option("inputs", args->inputs, "A file, a pair of frames, or a text")->required();
+  command->add_option("-o,--output", args->output,
+                      "A picture (.png), a video, or .html for texts; default: attend.png, and the "
+                      "terminal for texts");
+  CLI::Option* latents =
+      command->add_option("--latents", args->latents, "These latents, as 0,7,31")->delimiter(',');
+  CLI::Option* clusters =
+      command
+          ->add_option("--clusters", args->clusters,
+                       "All latents, in so many groups that look at like places")
+          ->capture_default_str()
+          ->check(CLI::Range(1, 64));
+  command
+      ->add_flag("--query", args->query,
+                 "What the query for the class sees, through the latents it looks at")
+      ->excludes(latents)
+      ->excludes(clusters);
+  latents->excludes(clusters);
+  command->add_option("--head", args->head, "One head of the attention; default: the mean of all");
+  command->add_flag("--json", args->json, "One JSON document");
+  add_session_options(*command, args->session, "image-mini");
+  command->callback([args] { attend_verb(*args); });
+}
+
+}  // namespace perceiver
