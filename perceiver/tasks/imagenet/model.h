@@ -32,9 +32,9 @@ struct ImageNetConfig {
   int64_t num_classes = 1000;
   ImageDecoder decode_by = ImageDecoder::kQuery;
   int64_t query_channels = 1024;
-  EncoderConfig encoder;
-  DecoderConfig decoder;
-  Semantics semantics;
+  EncoderConfig encoder = {};
+  DecoderConfig decoder = {};
+  Semantics semantics = {};
 };
 
 template <typename Visitor>

@@ -1,0 +1,158 @@
+// `perceiver classify` and `perceiver attend` through a shell.
+#include <nlohmann/json.hpp>
+
+#include "tests/program.h"
+
+namespace perceiver {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+// A folder of its own for each test, gone with it.
+class ClassifyTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("classify_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // A PPM picture of one colour with a white square in it.
+  std::string picture(const std::string& name, int height = 40, int width = 60) {
+    std::string bytes = "P6\n" + std::to_string(width) + " " + std::to_string(height) + "\n255\n";
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        bytes += y > 10 && y < 25 && x > 20 && x < 40 ? "\xff\xff\xff" : "\x20\x80\x30";
+      }
+    }
+    return file(name, bytes);
+  }
+  std::string file(const std::string& name, const std::string& bytes) {
+    write_file(folder_ / name, bytes);
+    return (folder_ / name).string();
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+  const std::string model = " -m " + config("imagenet_mini.toml");
+};
+
+TEST_F(ClassifyTest, APictureGetsItsClassesWithProbabilities) {
+  const Result result = run("classify -k 3 --json " + picture("a.ppm") + model);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json document = Json::parse(result.out);
+  ASSERT_EQ(document.size(), 1);
+  EXPECT_EQ(document[0]["file"], path("a.ppm"));
+  ASSERT_EQ(document[0]["top"].size(), 3);
+  EXPECT_GE(document[0]["top"][0]["probability"], document[0]["top"][1]["probability"]);
+  const int64_t index = document[0]["top"][0]["index"];
+  EXPECT_EQ(document[0]["top"][0]["name"], "class " + std::to_string(index));
+  EXPECT_NE(result.err.find("imagenet from deepmind"), std::string::npos) << result.err;
+}
+
+TEST_F(ClassifyTest, AFolderGivesALineForEachPictureInOrderWhateverTheBatch) {
+  for (const char* name : {"c.ppm", "a.ppm", "b.ppm"}) picture(name);
+  file("notes.md", "not a picture");
+  const Result whole = run("classify -q --jsonl " + folder_.string() + model);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  EXPECT_EQ(whole.err, "");
+  std::istringstream lines(whole.out);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) names.push_back(Json::parse(line)["file"]);
+  EXPECT_EQ(names, (std::vector<std::string>{path("a.ppm"), path("b.ppm"), path("c.ppm")}));
+}
+
+TEST_F(ClassifyTest, NamesComeFromTheFileBesideTheWeights) {
+  const std::string converted = path("model");
+  ASSERT_EQ(run("convert " + config("imagenet_mini.toml") + " " + converted).code, 0);
+  std::string names;
+  for (int i = 0; i < 10; ++i) names += "thing " + std::to_string(i) + "\n";
+  write_file(converted + "/labels.txt", names);
+  const Result named = run("classify -q " + picture("a.ppm") + " -m " + converted);
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_TRUE(named.out.starts_with(path("a.ppm") + "\n")) << named.out;
+  EXPECT_NE(named.out.find(" %  thing "), std::string::npos) << named.out;
+  write_file(converted + "/labels.txt", "one\n");
+  expect_complaint("classify -q " + path("a.ppm") + " -m " + converted,
+                   converted + "/labels.txt: 1 names, the model has 10 classes");
+}
+
+TEST_F(ClassifyTest, MistakesAreOneLine) {
+  const std::string q = "classify -q ";
+  expect_complaint(q + "nowhere.png" + model, "nowhere.png: cannot open: No such file or directory");
+  expect_complaint(q + file("text.png", "just words") + model,
+                   path("text.png") + ": not a picture: expected PNG, JPEG or PPM");
+  fs::create_directories(folder_ / "empty");
+  expect_complaint(q + path("empty") + model, path("empty") + ": no picture in it, expected .png, .jpg, .jpeg, .ppm, .pgm");
+  expect_complaint(q + path("text.png") + " -m " + config("language_bytes_mini.toml"),
+                   "models of this task have no classes");
+  expect_complaint(q + path("text.png") + model + " --device cuda:77",
+                   "--device cuda:77: there is no GPU that this build can use; take cpu");
+  expect_complaint(q + path("text.png") + model + " --device tpu",
+                   "--device: unknown device 'tpu', expected auto, cpu, cuda or cuda:N");
+}
+
+TEST_F(ClassifyTest, OneBadPictureOfAFolderIsNamedAndTheOthersAreClassified) {
+  picture("a.ppm");
+  file("b.png", "just words");
+  picture("c.ppm");
+  const Result result = run("classify -q --jsonl " + folder_.string() + model);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2);
+  EXPECT_EQ(result.err, "perceiver: " + path("b.png") +
+                            ": not a picture: expected PNG, JPEG or PPM\n"
+                            "perceiver: 1 of 3 inputs could not be read\n");
+}
+
+TEST_F(ClassifyTest, AttendDrawsGroupsOfLatentsOverThePicture) {
+  const std::string out = path("maps.png");
+  const Result result =
+      run("attend -q --json --clusters 3 " + picture("a.ppm") + model + " -o " + out);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json document = Json::parse(result.out);
+  EXPECT_EQ(document["output"], out);
+  EXPECT_LE(document["maps"].size(), 3);
+  size_t latents = 0;
+  for (const Json& map : document["maps"]) {
+    latents += map["latents"].size();
+    EXPECT_NEAR(map["share"]["image"].get<double>(), 1.0, 1e-4);
+  }
+  EXPECT_EQ(latents, 64);
+  EXPECT_TRUE(read_file(out).bytes.starts_with("\x89PNG"));
+}
+
+TEST_F(ClassifyTest, AttendShowsChosenLatentsAndTheClassQuery) {
+  const std::string rest = picture("a.ppm") + model + " -o " + path("maps.png");
+  const Result chosen = run("attend -q --json --latents 0,63 " + rest);
+  ASSERT_EQ(chosen.code, 0) << chosen.err;
+  EXPECT_EQ(Json::parse(chosen.out)["maps"][1]["name"], "latent 63");
+  const Result query = run("attend -q --json --query " + rest);
+  ASSERT_EQ(query.code, 0) << query.err;
+  const Json maps = Json::parse(query.out)["maps"];
+  ASSERT_EQ(maps.size(), 1);
+  EXPECT_NEAR(maps[0]["share"]["image"].get<double>(), 1.0, 1e-4);
+  expect_complaint("attend -q --latents 64 " + rest,
+                   "--latents: 64 is not among the model's 64 latents, counted from 0");
+  expect_complaint("attend -q --head 1 " + rest, "head 1 is not among the 1 of this attention");
+  expect_complaint("attend -q " + path("a.ppm") + model + " -o maps.gif",
+                   "maps.gif: expected a name ending in .png");
+}
+
+TEST_F(ClassifyTest, AttendOnATextMarksItInATerminalWithoutColoursAndInHtml) {
+  const std::string text = "attend -q --clusters 2 \"Ein Käse & zwei <Brote>\" -m " +
+                           config("language_bytes_mini.toml");
+  const Result plain = run(text, "NO_COLOR=1");
+  ASSERT_EQ(plain.code, 0) << plain.err;
+  EXPECT_NE(plain.out.find("Ein Käse & zwei <Brote>\n"), std::string::npos) << plain.out;
+  EXPECT_EQ(plain.out.find('\033'), std::string::npos);
+  EXPECT_NE(plain.out.find("on text"), std::string::npos) << plain.out;
+  const Result html = run(text + " -o " + path("maps.html"));
+  ASSERT_EQ(html.code, 0) << html.err;
+  const std::string page = read_file(path("maps.html")).bytes;
+  EXPECT_NE(page.find(">&lt;</span>"), std::string::npos);
+  EXPECT_NE(page.find(">ä</span>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace perceiver
