@@ -80,11 +80,13 @@ TEST_F(ClassifyTest, NamesComeFromTheFileBesideTheWeights) {
 
 TEST_F(ClassifyTest, MistakesAreOneLine) {
   const std::string q = "classify -q ";
-  expect_complaint(q + "nowhere.png" + model, "nowhere.png: cannot open: No such file or directory");
+  expect_complaint(q + "nowhere.png" + model,
+                   "nowhere.png: cannot open: No such file or directory");
   expect_complaint(q + file("text.png", "just words") + model,
                    path("text.png") + ": not a picture: expected PNG, JPEG or PPM");
   fs::create_directories(folder_ / "empty");
-  expect_complaint(q + path("empty") + model, path("empty") + ": no picture in it, expected .png, .jpg, .jpeg, .ppm, .pgm");
+  expect_complaint(q + path("empty") + model,
+                   path("empty") + ": no picture in it, expected .png, .jpg, .jpeg, .ppm, .pgm");
   expect_complaint(q + path("text.png") + " -m " + config("language_bytes_mini.toml"),
                    "models of this task have no classes");
   expect_complaint(q + path("text.png") + model + " --device cuda:77",
@@ -140,8 +142,8 @@ TEST_F(ClassifyTest, AttendShowsChosenLatentsAndTheClassQuery) {
 }
 
 TEST_F(ClassifyTest, AttendOnATextMarksItInATerminalWithoutColoursAndInHtml) {
-  const std::string text = "attend -q --clusters 2 \"Ein Käse & zwei <Brote>\" -m " +
-                           config("language_bytes_mini.toml");
+  const std::string text =
+      "attend -q --clusters 2 \"Ein Käse & zwei <Brote>\" -m " + config("language_bytes_mini.toml");
   const Result plain = run(text, "NO_COLOR=1");
   ASSERT_EQ(plain.code, 0) << plain.err;
   EXPECT_NE(plain.out.find("Ein Käse & zwei <Brote>\n"), std::string::npos) << plain.out;

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "perceiver/core/error.h"
 
 namespace perceiver {
@@ -76,11 +78,12 @@ Tensor heat_colours(const Tensor& values) {
   return to_pixels(heat(values));
 }
 
-Tensor heat_map(const Tensor& picture, const Tensor& values) {
+Tensor heat_map(const Tensor& picture, const Tensor& values, std::optional<double> largest) {
   check_picture(picture);
   check_shape(values, {kAny, kAny}, "values");
   const Tensor spread = values.to(at::kCPU, at::kFloat).nan_to_num();
-  const Tensor relative = (spread / spread.max().clamp_min(1e-30)).clamp(0.0, 1.0);
+  const double top = largest.value_or(spread.max().item<double>());
+  const Tensor relative = (spread / std::max(top, 1e-30)).clamp(0.0, 1.0);
   const Tensor cells = at::upsample_nearest2d(relative.unsqueeze(0).unsqueeze(0),
                                               {picture.size(1), picture.size(2)})[0][0];
   // Grey and half as bright, so that the colours are the values' alone.
