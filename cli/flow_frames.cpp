@@ -84,7 +84,8 @@ std::optional<Frame> FrameSource::next() {
   if (video_) {
     std::optional<Tensor> pixels = video_->next();
     if (!pixels) return {};
-    return Frame{fmt::format("{}, frame {}", files_[0], index), fmt::format("{:06}", index),
+    const std::string clip = files_[0] == "-" ? "standard input" : files_[0];
+    return Frame{fmt::format("{}, frame {}", clip, index), fmt::format("{:06}", index),
                  std::move(*pixels)};
   }
   if (index >= files_.size()) return {};

@@ -327,9 +327,9 @@ TEST_F(CliFlow, FullDiskAndWrongModelsAreOneLine) {
   const std::string classifier = "tests/golden/huggingface/text-classifier";
   const Result wrong = run("flow -m " + classifier + " " + path("frames") + " -o " + path("n.mp4"));
   EXPECT_EQ(wrong.code, 1);
-  EXPECT_TRUE(
-      wrong.err.ends_with("perceiver: " + classifier +
-                          ": flow needs a model of the task optical_flow, got text_classifier\n"))
+  EXPECT_TRUE(wrong.err.ends_with(
+      "perceiver: " + classifier +
+      "/model.safetensors: flow needs a model of the task optical_flow, got text_classifier\n"))
       << wrong.err;
   EXPECT_FALSE(fs::exists(path("n.mp4")));
 }
