@@ -41,25 +41,46 @@ static constexpr struct {
     {0xF0, 0xF0, 3, 0x90, 0xBF}, {0xF1, 0xF3, 3, 0x80, 0xBF}, {0xF4, 0xF4, 3, 0x80, 0x8F},
 };
 
+// The character that begins at `begin`: how many of its bytes are there, and how many are missing.
+// Ill-formed: the bytes that can only belong together, and nothing.
+struct Utf8Character {
+  size_t size;
+  std::optional<int64_t> missing;
+};
+
+static Utf8Character utf8_character(std::string_view bytes, size_t begin) {
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const auto row = std::ranges::find_if(
+      kWellFormed, [&](const auto& r) { return r.first <= at(begin) && at(begin) <= r.last; });
+  if (row == std::end(kWellFormed)) return {1, {}};
+  size_t size = 1;
+  for (; size <= row->following; ++size) {
+    if (begin + size == bytes.size()) break;
+    const unsigned char low = size == 1 ? row->low : 0x80, high = size == 1 ? row->high : 0xBF;
+    // The byte that breaks a sequence is not part of it: it may begin the next.
+    if (at(begin + size) < low || at(begin + size) > high) return {size, {}};
+  }
+  return {size, static_cast<int64_t>(row->following + 1 - size)};
+}
+
 std::string replace_invalid_utf8(std::string_view bytes) {
   std::string text;
   for (size_t i = 0; i < bytes.size();) {
-    const auto at = [&](size_t j) { return static_cast<unsigned char>(bytes[j]); };
-    const auto row = std::ranges::find_if(
-        kWellFormed, [&](const auto& r) { return r.first <= at(i) && at(i) <= r.last; });
-    bool valid = row != std::end(kWellFormed);
-    size_t end = i + 1;
-    while (valid && end <= i + row->following) {
-      const unsigned char low = end == i + 1 ? row->low : 0x80;
-      const unsigned char high = end == i + 1 ? row->high : 0xBF;
-      valid = end < bytes.size() && low <= at(end) && at(end) <= high;
-      // The byte that breaks a sequence is not part of it: it may begin the next.
-      if (valid) ++end;
-    }
-    text += valid ? bytes.substr(i, end - i) : "\uFFFD";
-    i = end;
+    const Utf8Character character = utf8_character(bytes, i);
+    text += character.missing == 0 ? bytes.substr(i, character.size) : "\uFFFD";
+    i += character.size;
   }
   return text;
+}
+
+std::optional<int64_t> missing_utf8_bytes(std::string_view bytes) {
+  std::optional<int64_t> missing = 0;
+  for (size_t i = 0; i < bytes.size() && missing;) {
+    const Utf8Character character = utf8_character(bytes, i);
+    missing = character.missing;
+    i += character.size;
+  }
+  return missing;
 }
 
 Ids wrap(const SpecialIds& special, const Ids& a, const std::optional<Ids>& b) {
@@ -155,6 +176,14 @@ std::string SentencePieceTokenizer::piece(int64_t id) const {
   return processor_->IdToPiece(static_cast<int>(id));
 }
 
+bool SentencePieceTokenizer::is_text(int64_t id) const {
+  check_id(id);
+  const int piece = static_cast<int>(id);
+  return !processor_->IsControl(piece) && !processor_->IsUnknown(piece) &&
+         !processor_->IsUnused(piece) && !processor_->IsByte(piece) && id != special_.pad &&
+         id != special_.mask && id != special_.cls && id != special_.sep;
+}
+
 std::optional<int64_t> SentencePieceTokenizer::id_of(const std::string& piece) const {
   // An unknown piece gets the unknown piece's id.
   const int id = processor_->PieceToId(piece);
@@ -181,6 +210,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const File& model) {
 Ids SentencePieceTokenizer::encode(std::string_view) const { return {}; }
 std::string SentencePieceTokenizer::decode(std::span<const int64_t>) const { return {}; }
 std::string SentencePieceTokenizer::piece(int64_t) const { return {}; }
+bool SentencePieceTokenizer::is_text(int64_t) const { return false; }
 std::optional<int64_t> SentencePieceTokenizer::id_of(const std::string&) const { return {}; }
 int64_t SentencePieceTokenizer::vocabulary_size() const { return 0; }
 
