@@ -14,6 +14,7 @@ namespace perceiver {
 
 void add_convert_command(CLI::App& app);
 void add_fill_command(CLI::App& app);
+void add_flow_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
 void add_run_command(CLI::App& app);

@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
   add_paper_command(app);
   add_inspect_command(app);
   add_fill_command(app);
+  add_flow_command(app);
   add_run_command(app);
   add_convert_command(app);
   try {
