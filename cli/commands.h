@@ -12,6 +12,7 @@ class App;
 
 namespace perceiver {
 
+void add_autoencode_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
