@@ -68,7 +68,7 @@ bool ClipReader::skip_frame() {
   while (read_ <= nearest && !ended_) {
     if (std::optional<Tensor> picture = video_->next()) {
       picture_ = *std::move(picture);
-      prepared_ = {};
+      prepared_ = Tensor();
       ++read_;
     } else {
       ended_ = true;
