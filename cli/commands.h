@@ -12,6 +12,7 @@ class App;
 
 namespace perceiver {
 
+void add_autoencode_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_fill_command(CLI::App& app);
 void add_flow_command(CLI::App& app);

@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
   add_flow_command(app);
   add_run_command(app);
   add_convert_command(app);
+  add_autoencode_command(app);
   try {
     const std::span<char* const> words(argv + 1, argc - 1);
     const std::string unknown = argc == 1 ? "a verb is missing" : unknown_word(app, words);
