@@ -67,6 +67,8 @@ int run(int argc, char** argv) {
   add_inspect_command(app);
   add_fill_command(app);
   add_flow_command(app);
+  add_encode_command(app);
+  add_query_command(app);
   add_run_command(app);
   add_convert_command(app);
   add_autoencode_command(app);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "perceiver/core/file.h"
+#include "perceiver/modalities/utf8.h"
 #include "perceiver/model/summary.h"
 #include "perceiver/nn/layers.h"
 
@@ -68,13 +69,6 @@ class SentencePieceTokenizer {
 // [CLS] a [SEP], and with a second text [CLS] a [SEP] b [SEP]: Hugging Face's tokenizers do this,
 // DeepMind's code leaves the ids alone.
 Ids wrap(const SpecialIds& special, const Ids& a, const std::optional<Ids>& b = {});
-
-// `bytes` with each ill-formed part replaced by U+FFFD, as Python's errors="replace" does.
-std::string replace_invalid_utf8(std::string_view bytes);
-
-// How many bytes the last character of `bytes` still lacks: 0 for well-formed UTF-8; nothing where
-// no bytes could make it so.
-std::optional<int64_t> missing_utf8_bytes(std::string_view bytes);
 
 // Texts of one length: ids [B, M] int64, mask [B, M] bool, true where there is a token.
 struct TokenBatch {
