@@ -14,6 +14,7 @@
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/zoo/find.h"
+#include "perceiver/zoo/fingerprint.h"
 
 namespace perceiver {
 namespace {
@@ -102,6 +103,7 @@ Session::Session(const SessionOptions& options)
     static const AttentionKernelScope for_the_program(options.kernel);
   }
   model = load_model(find_model(options.model), semantics_argument(options.semantics));
+  if (options.fingerprint) fingerprint = perceiver::fingerprint(model);
   model.task->model().to(device, dtype);
   model.task->model().eval();
   note(fmt::format(

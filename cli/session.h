@@ -16,6 +16,7 @@ struct SessionOptions {
   int64_t threads = 0;  // 0: as many as LibTorch takes
   int64_t seed = 0;
   bool quiet = false, verbose = false;
+  bool fingerprint = false;  // set by verbs that need to know which model it is
 };
 
 // -m, --device, --dtype, --threads, --seed, --semantics, --attention, -q, -v. `default_model` is
@@ -29,6 +30,7 @@ struct Session {
   explicit Session(const SessionOptions& options);
 
   Model model;
+  std::string fingerprint;  // where the options ask for it
   at::Device device;
   at::ScalarType dtype;
 };

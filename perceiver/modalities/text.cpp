@@ -30,38 +30,6 @@ std::string ByteTokenizer::decode(std::span<const int64_t> ids) const {
   return replace_invalid_utf8(bytes);
 }
 
-// What may follow a first byte (Unicode 15, Tab. 3-7): how many bytes, and the second one's range.
-static constexpr struct {
-  unsigned char first, last;
-  size_t following;
-  unsigned char low, high;
-} kWellFormed[] = {
-    {0x00, 0x7F, 0, 0x80, 0xBF}, {0xC2, 0xDF, 1, 0x80, 0xBF}, {0xE0, 0xE0, 2, 0xA0, 0xBF},
-    {0xE1, 0xEC, 2, 0x80, 0xBF}, {0xED, 0xED, 2, 0x80, 0x9F}, {0xEE, 0xEF, 2, 0x80, 0xBF},
-    {0xF0, 0xF0, 3, 0x90, 0xBF}, {0xF1, 0xF3, 3, 0x80, 0xBF}, {0xF4, 0xF4, 3, 0x80, 0x8F},
-};
-
-std::string replace_invalid_utf8(std::string_view bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes.size();) {
-    const auto at = [&](size_t j) { return static_cast<unsigned char>(bytes[j]); };
-    const auto row = std::ranges::find_if(
-        kWellFormed, [&](const auto& r) { return r.first <= at(i) && at(i) <= r.last; });
-    bool valid = row != std::end(kWellFormed);
-    size_t end = i + 1;
-    while (valid && end <= i + row->following) {
-      const unsigned char low = end == i + 1 ? row->low : 0x80;
-      const unsigned char high = end == i + 1 ? row->high : 0xBF;
-      valid = end < bytes.size() && low <= at(end) && at(end) <= high;
-      // The byte that breaks a sequence is not part of it: it may begin the next.
-      if (valid) ++end;
-    }
-    text += valid ? bytes.substr(i, end - i) : "\uFFFD";
-    i = end;
-  }
-  return text;
-}
-
 Ids wrap(const SpecialIds& special, const Ids& a, const std::optional<Ids>& b) {
   Ids ids = {special.cls};
   ids.insert(ids.end(), a.begin(), a.end());
@@ -155,6 +123,14 @@ std::string SentencePieceTokenizer::piece(int64_t id) const {
   return processor_->IdToPiece(static_cast<int>(id));
 }
 
+bool SentencePieceTokenizer::is_text(int64_t id) const {
+  check_id(id);
+  const int piece = static_cast<int>(id);
+  return !processor_->IsControl(piece) && !processor_->IsUnknown(piece) &&
+         !processor_->IsUnused(piece) && !processor_->IsByte(piece) && id != special_.pad &&
+         id != special_.mask && id != special_.cls && id != special_.sep;
+}
+
 std::optional<int64_t> SentencePieceTokenizer::id_of(const std::string& piece) const {
   // An unknown piece gets the unknown piece's id.
   const int id = processor_->PieceToId(piece);
@@ -181,6 +157,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const File& model) {
 Ids SentencePieceTokenizer::encode(std::string_view) const { return {}; }
 std::string SentencePieceTokenizer::decode(std::span<const int64_t>) const { return {}; }
 std::string SentencePieceTokenizer::piece(int64_t) const { return {}; }
+bool SentencePieceTokenizer::is_text(int64_t) const { return false; }
 std::optional<int64_t> SentencePieceTokenizer::id_of(const std::string&) const { return {}; }
 int64_t SentencePieceTokenizer::vocabulary_size() const { return 0; }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "perceiver/core/file.h"
+#include "perceiver/modalities/utf8.h"
 #include "perceiver/model/summary.h"
 #include "perceiver/nn/layers.h"
 
@@ -50,7 +51,8 @@ class SentencePieceTokenizer {
   Ids encode(std::string_view text) const;
   std::string decode(std::span<const int64_t> ids) const;  // special ids are dropped
 
-  std::string piece(int64_t id) const;                           // id in [0, vocabulary size)
+  std::string piece(int64_t id) const;  // id in [0, vocabulary size)
+  bool is_text(int64_t id) const;  // not a special piece, nor the unknown one, nor a single byte
   std::optional<int64_t> id_of(const std::string& piece) const;  // nothing when there is no such
 
   int64_t vocabulary_size() const;
@@ -67,9 +69,6 @@ class SentencePieceTokenizer {
 // [CLS] a [SEP], and with a second text [CLS] a [SEP] b [SEP]: Hugging Face's tokenizers do this,
 // DeepMind's code leaves the ids alone.
 Ids wrap(const SpecialIds& special, const Ids& a, const std::optional<Ids>& b = {});
-
-// `bytes` with each ill-formed part replaced by U+FFFD, as Python's errors="replace" does.
-std::string replace_invalid_utf8(std::string_view bytes);
 
 // Texts of one length: ids [B, M] int64, mask [B, M] bool, true where there is a token.
 struct TokenBatch {

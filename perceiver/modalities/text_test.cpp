@@ -8,7 +8,7 @@
 #include "perceiver/core/error_test.h"
 
 #ifdef PERCEIVER_SENTENCEPIECE
-#include <sentencepiece_trainer.h>
+#include "perceiver/modalities/sentencepiece_test.h"
 #endif
 
 namespace perceiver {
@@ -34,27 +34,6 @@ TEST(ByteTokenizer, SpecialIdsAreNotText) {
   EXPECT_EQ(tokenizer.decode(Ids{4, 'a' + 6, 3, 'b' + 6, 5, 0, 1, 2}), "ab");
   EXPECT_EQ(error_of([&] { tokenizer.decode(Ids{262}); }),
             "id 262 is not in the vocabulary of 262 bytes and special ids");
-}
-
-TEST(ReplaceInvalidUtf8, AgreesWithPython) {  // bytes.decode("utf-8", errors="replace")
-  const std::pair<std::string_view, std::string_view> cases[] = {
-      {"ok", "ok"},
-      {"\x80", "\uFFFD"},            // a byte that begins nothing
-      {"a\xFFz", "a\uFFFDz"},        // a byte of no sequence
-      {"\xC0\xAF", "\uFFFD\uFFFD"},  // too long a form of '/'
-      {"\xE6\x97", "\uFFFD"},        // cut at the end: one for both
-      {"\xE6\x97"
-       "a",
-       "\uFFFD"
-       "a"},                                             // cut by another character
-      {"\xE6\xE6\x97\xA5", "\uFFFD\u65E5"},              // cut by the beginning of one
-      {"\xED\xA0\x80", "\uFFFD\uFFFD\uFFFD"},            // half of a surrogate pair
-      {"\xE0\x80\x80", "\uFFFD\uFFFD\uFFFD"},            // too long a form of NUL
-      {"\xF0\x9F\x9B", "\uFFFD"},                        // three bytes of four
-      {"\xF0\x9F\x9B\xB0", "\U0001F6F0"},                // all four
-      {"\xF4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD"},  // past U+10FFFF
-  };
-  for (const auto& [bytes, text] : cases) EXPECT_EQ(replace_invalid_utf8(bytes), text);
 }
 
 TEST(Wrap, MarksBeginAndEndsAsHuggingFaceDoes) {
@@ -104,37 +83,6 @@ TEST(TextInput, RefusesWhatTheModelHasNoVectorFor) {
 
 #ifdef PERCEIVER_SENTENCEPIECE
 
-// Iterates over a few lines that repeat, for the trainer.
-class Lines : public sentencepiece::SentenceIterator {
- public:
-  bool done() const override { return index_ == 200; }
-  void Next() override { line_ = kLines[++index_ % 4]; }
-  const std::string& value() const override { return line_; }
-  sentencepiece::util::Status status() const override { return {}; }
-
- private:
-  static constexpr const char* kLines[] = {
-      "the perceiver attends to the inputs", "the latents attend to the latents",
-      "queries attend to the latents", "outputs are what the queries ask for"};
-  int index_ = 0;
-  std::string line_ = kLines[0];
-};
-
-File trained_model(const std::string& symbols) {
-  Lines lines;
-  File model{.name = "small.model", .bytes = ""};
-  const auto status = sentencepiece::SentencePieceTrainer::Train(
-      "--model_type=unigram --vocab_size=60 --hard_vocab_limit=false --minloglevel=2 " + symbols,
-      &lines, &model.bytes);
-  EXPECT_TRUE(status.ok()) << status.ToString();
-  return model;
-}
-
-const File& small_model() {
-  static const File model = trained_model("--pad_id=3 --control_symbols=[MASK],[CLS],[SEP]");
-  return model;
-}
-
 TEST(SentencePieceTokenizer, TextComesBackWithoutSpecialIds) {
   const SentencePieceTokenizer tokenizer(small_model());
   const std::string text = "the queries attend to the inputs";
@@ -144,6 +92,17 @@ TEST(SentencePieceTokenizer, TextComesBackWithoutSpecialIds) {
   ids = wrap(special, ids);
   ids.push_back(special.pad);
   EXPECT_EQ(tokenizer.decode(ids), text);
+}
+
+TEST(SentencePieceTokenizer, KnowsWhichPiecesAreText) {
+  const SentencePieceTokenizer tokenizer(small_model());
+  const SpecialIds special = tokenizer.special();
+  for (const int64_t id : {special.pad, special.mask, special.cls, special.sep, int64_t{0}}) {
+    EXPECT_FALSE(tokenizer.is_text(id)) << tokenizer.piece(id);
+  }
+  for (const int64_t id : tokenizer.encode("the latents")) {
+    EXPECT_TRUE(tokenizer.is_text(id)) << tokenizer.piece(id);
+  }
 }
 
 TEST(SentencePieceTokenizer, PiecesAndIdsAreEachOthersInverse) {

@@ -65,8 +65,8 @@ Tensor AudioSetImpl::sound_elements(const Tensor& samples) const {
 Tensor AudioSetImpl::input_array(const Tensor& video, const Tensor& samples) {
   check_shape(video, {kAny, video_[0], kColours, video_[1], video_[2]}, "video");
   check_shape(samples, {kAny, config_.num_samples}, "samples");
-  const Tensor sounds = sound_elements(samples);
   const Tensor pictures = video_to_patches(video, config_.patch);
+  const Tensor sounds = sound_elements(samples).to(pictures.dtype());
   return pack(padding_(Modalities{
       {"audio", at::cat({sounds, audio_position_({num_sound_elements_}, sounds)}, -1)},
       {"video", at::cat({pictures, video_position_(patches_, pictures)}, -1)},

@@ -63,7 +63,8 @@ class AudioSetImpl : public torch::nn::Module {
  public:
   explicit AudioSetImpl(const AudioSetConfig& config);
 
-  // video [B, T, 3, H, W] in [0, 1], samples [B, S] in [-1, 1] -> inputs [B, M, C]
+  // video [B, T, 3, H, W] in [0, 1], samples [B, S] in [-1, 1] -> inputs [B, M, C], in the video's
+  // dtype. Samples may stay float32: no Fourier transform takes bfloat16.
   Tensor input_array(const Tensor& video, const Tensor& samples);
 
   Tensor encode(const Tensor& video, const Tensor& samples) {  // -> latents [B, N, D]

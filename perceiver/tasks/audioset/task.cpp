@@ -2,7 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
+
+#include "perceiver/core/error.h"
 #include "perceiver/tasks/audioset/model.h"
+#include "perceiver/tasks/audioset/views.h"
 #include "perceiver/tasks/settings.h"
 
 namespace perceiver {
@@ -24,7 +28,38 @@ class AudioSetTask : public Task {
     return model_(video, at::rand({batch, c.num_samples}) * 2 - 1).unsqueeze(1);
   }
 
+  // -> video uint8 [views, T, 3, H, W], audio [views, S] in [-1, 1]
+  Example read(std::span<const File> files) const override {
+    if (files.size() != 1) fail("expected one clip or sound, got {} files", files.size());
+    const ClipViews views = read_views(files[0], config_.model);
+    return {{"video", views.video}, {"audio", views.samples}};
+  }
+
+  // A clip may have several labels: each class by itself.
+  Tensor classify(const Example& inputs) override {
+    return each_view(inputs, [&](const Tensor& latents) {
+      return model_->decode(latents).to(at::kFloat).sigmoid();
+    });
+  }
+
+  Tensor encode(const Example& inputs) override {
+    return each_view(inputs, [](const Tensor& latents) { return latents; });
+  }
+
  private:
+  // One by one: sixteen input arrays at once are large.
+  Tensor each_view(const Example& inputs, const std::function<Tensor(const Tensor&)>& result) {
+    const at::TensorOptions options = model_->parameters().front().options();
+    std::vector<Tensor> results;
+    for (int64_t i = 0; i < inputs.at("video").size(0); ++i) {
+      const Tensor video = inputs.at("video").narrow(0, i, 1).to(options.device());
+      results.push_back(
+          result(model_->encode(video.to(at::kFloat).div(255).to(options),
+                                inputs.at("audio").narrow(0, i, 1).to(options.device()))));
+    }
+    return at::cat(results);
+  }
+
   Config config_;
   AudioSet model_;
 };

@@ -105,6 +105,12 @@ Tensor GlueImpl::decode(const Tensor& latents) {
   return decoder_(latents, query_(latents.size(0), first));
 }
 
+Tensor GlueImpl::answers(const Tensor& latents, int64_t task) {
+  const bool own_query = config_.variant == GlueVariant::kMultitaskQuery;
+  const Tensor query = at::full({1}, own_query ? task : 0, latents.options().dtype(at::kLong));
+  return heads_[task](decoder_(latents, query_(latents.size(0), query)).squeeze(1));
+}
+
 std::vector<Tensor> GlueImpl::forward(const Tensor& ids, const Tensor& mask, const Tensor& tasks) {
   const Tensor outputs = decode(encode(ids, mask, tasks));
   std::vector<Tensor> answers;

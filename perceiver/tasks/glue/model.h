@@ -36,11 +36,16 @@ class GlueImpl : public torch::nn::Module {
   // latents [B, N, D] -> outputs [B, O, E]: one for each task by kMultitaskQuery, else one.
   Tensor decode(const Tensor& latents);
 
+  // The answers to one task, by index in the config: latents [B, N, D] -> [B, answers]. No other
+  // is asked.
+  Tensor answers(const Tensor& latents, int64_t task);
+
   // -> every task's answers, [B, answers] each, in the config's order. With kTaskTokens only those
   // to each text's own task mean something.
   std::vector<Tensor> forward(const Tensor& ids, const Tensor& mask = {}, const Tensor& tasks = {});
 
   int64_t max_length() const;  // of a text, in tokens
+  const GlueConfig& config() const { return config_; }
   ModelSummary summary() const;
 
  private:

@@ -1,7 +1,9 @@
 #include "perceiver/tasks/task.h"
 
 #include <ATen/ATen.h>
+#include <fmt/ranges.h>
 
+#include "perceiver/modalities/text_file.h"
 #include "perceiver/tasks/glue/model.h"
 #include "perceiver/tasks/settings.h"
 
@@ -24,6 +26,33 @@ class GlueBenchmark : public Task {
     const Tensor ids = at::randint(c.vocabulary_size, {batch, model_->max_length()}, at::kLong);
     const Tensor tasks = at::randint(static_cast<int64_t>(c.tasks.size()), {batch}, at::kLong);
     return at::cat(model_->forward(ids, {}, tasks), 1).unsqueeze(1);
+  }
+
+  Example read(std::span<const File> files) const override {
+    return read_bytes(files, config_.model.vocabulary_size, model_->max_length());
+  }
+
+  // Of one task's model alone: others have no one set of classes.
+  Tensor classify(const Example& inputs) override {
+    const std::vector<std::string>& tasks = config_.model.tasks;
+    if (tasks.size() != 1 || num_answers(tasks[0]) == 1) {
+      fail("the answers of a model of {} are no classes; encode the text and query it",
+           fmt::join(tasks, ", "));
+    }
+    return model_->answers(encode(inputs), 0).to(at::kFloat).softmax(-1);
+  }
+
+  // With kTaskTokens each task reads the text in its own way: a row's latents for every task, then
+  // the next row's.
+  Tensor encode(const Example& inputs) override {
+    const TokenBatch rows = text_rows(inputs, model_->parameters().front().device());
+    if (config_.model.variant != GlueVariant::kTaskTokens) {
+      return model_->encode(rows.ids, rows.mask);
+    }
+    const auto num_tasks = static_cast<int64_t>(config_.model.tasks.size());
+    return model_->encode(rows.ids.repeat_interleave(num_tasks, 0),
+                          rows.mask.repeat_interleave(num_tasks, 0),
+                          at::arange(num_tasks, rows.ids.options()).repeat(rows.ids.size(0)));
   }
 
  private:

@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 
+#include "perceiver/modalities/text_file.h"
 #include "perceiver/tasks/language/classifier.h"
 #include "perceiver/tasks/settings.h"
 #include "perceiver/tasks/task.h"
@@ -22,6 +23,20 @@ class TextClassification : public Task {
     const TextClassifierConfig& c = config_.model;
     const Tensor ids = at::randint(c.vocabulary_size, {batch, c.num_inputs}, at::kLong);
     return model_(ids).unsqueeze(1);
+  }
+
+  Example read(std::span<const File> files) const override {
+    return read_bytes(files, config_.model.vocabulary_size, config_.model.num_inputs,
+                      TextMarks::kClsAndSep);
+  }
+
+  Tensor classify(const Example& inputs) override {
+    return model_->decode(encode(inputs)).to(at::kFloat).softmax(-1);
+  }
+
+  Tensor encode(const Example& inputs) override {
+    const TokenBatch rows = text_rows(inputs, model_->parameters().front().device());
+    return model_->encode(rows.ids, rows.mask);
   }
 
  private:

@@ -49,6 +49,7 @@ class LanguageImpl : public torch::nn::Module {
   // ids [B, m], mask [B, m] -> logits [B, m, vocabulary]. The mask is the queries' too.
   Tensor forward(const Tensor& ids, const Tensor& mask = {});
 
+  const LanguageConfig& config() const { return config_; }
   ModelSummary summary() const;  // of all M positions
 
  private:

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/modalities/text_file.h"
 #include "perceiver/tasks/language/bert.h"
 #include "perceiver/tasks/language/model.h"
 #include "perceiver/tasks/settings.h"
@@ -23,6 +24,18 @@ class MaskedLanguageTask : public Task {
   Tensor forward_random(int64_t batch, Split) override {
     const ModelConfig& c = config_.model;
     return model_(at::randint(c.vocabulary_size, {batch, c.num_inputs}, at::kLong));
+  }
+
+  Example read(std::span<const File> files) const override {
+    return read_bytes(files, config_.model.vocabulary_size, config_.model.num_inputs);
+  }
+
+  Tensor encode(const Example& inputs) override {
+    if constexpr (std::is_same_v<Model, Language>) {
+      const TokenBatch rows = text_rows(inputs, model_->parameters().front().device());
+      return model_->encode(rows.ids, rows.mask);
+    }
+    return Task::encode(inputs);
   }
 
  private:

@@ -134,6 +134,20 @@ Modalities MultimodalImpl::decode_all(const Tensor& latents, Spacing spacing) {
           {"label", slices.at("label").front().squeeze(1)}};
 }
 
+Modalities MultimodalImpl::hide(const std::vector<std::string>& modalities, int64_t batch) const {
+  const ModalitySizes sizes = num_inputs();
+  const at::Device device = input_padding_->parameters().front().device();
+  Modalities hidden;
+  for (const std::string& name : modalities) {
+    hidden[name] = at::ones({batch, sizes.at(name)}, at::dtype(at::kBool).device(device));
+  }
+  return hidden;
+}
+
+ModalitySizes MultimodalImpl::num_inputs() const {
+  return {{"audio", num_audio_patches_}, {"image", c10::multiply_integers(patches_)}, {"label", 1}};
+}
+
 ModalitySizes MultimodalImpl::num_outputs() const {
   return {{"audio", num_audio_patches_}, {"image", c10::multiply_integers(video_)}, {"label", 1}};
 }
@@ -163,7 +177,7 @@ Modalities MultimodalImpl::random_points() const {
 }
 
 ModelSummary MultimodalImpl::summary(const ModalitySizes& num_queries) const {
-  const int64_t m = num_audio_patches_ + c10::multiply_integers(patches_) + 1;
+  const int64_t m = total(num_inputs());
   const int64_t o = total(num_queries);
   ModelSummary s{.inputs = {m, input_padding_->channels()},
                  .latents = perceiver_->latent_size(),

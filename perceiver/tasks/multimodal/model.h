@@ -40,6 +40,11 @@ class MultimodalImpl : public torch::nn::Module {
   // Everything, in slices: -> image [B, T, 3, H, W], audio [B, S], label logits [B, classes].
   Modalities decode_all(const Tensor& latents, Spacing spacing = Spacing::kSubsampled);
 
+  // For encode(): every element of these modalities is hidden.
+  Modalities hide(const std::vector<std::string>& modalities, int64_t batch) const;
+
+  const MultimodalConfig& config() const { return config_; }
+  ModalitySizes num_inputs() const;
   ModalitySizes num_outputs() const;
   ModalitySizes num_train_queries() const;
   Modalities points(int64_t begin, int64_t end) const;  // of outputs [begin, end) of all, in order

@@ -162,6 +162,19 @@ TEST_F(MultimodalTest, AHiddenLabelDoesNotLeak) {
   EXPECT_TRUE(model->encode(in, {{"label", all_hidden}}).equal(hidden));
 }
 
+TEST_F(MultimodalTest, AWholeModalityIsHiddenBehindItsMask) {
+  Multimodal model = small();
+  const Modalities in = inputs();
+  const Modalities hidden = model->hide({"audio", "image"}, 2);
+  EXPECT_EQ(hidden.at("audio").sizes(), (std::vector<int64_t>{2, 6}));
+  EXPECT_EQ(hidden.at("image").sizes(), (std::vector<int64_t>{2, 8}));
+  const Tensor seen = model->input_array(in), masked = model->input_array(in, hidden);
+  const auto tokens = model->named_parameters();
+  for (int64_t i = 0; i < 6; ++i) EXPECT_TRUE(masked[1][i].equal(tokens["input_mask.audio"])) << i;
+  for (int64_t i = 6; i < 14; ++i) EXPECT_TRUE(masked[1][i].equal(tokens["input_mask.image"])) << i;
+  EXPECT_TRUE(masked[1][14].equal(seen[1][14]));
+}
+
 TEST_F(MultimodalTest, TrainingAsksForDifferentPoints) {
   const Modalities points = small()->random_points();
   EXPECT_EQ(points.at("audio").size(0), 4);

@@ -2,6 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
+
+#include "perceiver/core/error.h"
+#include "perceiver/tasks/multimodal/clip.h"
 #include "perceiver/tasks/multimodal/model.h"
 #include "perceiver/tasks/settings.h"
 
@@ -40,7 +44,47 @@ class MultimodalTask : public Task {
     });
   }
 
+  // -> image uint8 [chunks, T, 3, H, W], audio [chunks, S] in [-1, 1]
+  Example read(std::span<const File> files) const override {
+    if (files.size() != 1) fail("expected one clip, got {} files", files.size());
+    ChunkReader clip(files[0], config_.model);
+    if (!clip.has_picture()) fail("{}: has no picture, expected a clip", files[0].name);
+    if (!clip.has_sound()) fail("{}: has no sound, expected a clip with sound", files[0].name);
+    std::vector<Tensor> image, audio;
+    while (const std::optional<Chunk> chunk = clip.next()) {
+      image.push_back(chunk->image);
+      audio.push_back(chunk->audio);
+    }
+    if (image.empty()) fail("{}: has no frames", files[0].name);
+    return {{"image", at::stack(image)}, {"audio", at::stack(audio)}};
+  }
+
+  Tensor classify(const Example& inputs) override {
+    const Modalities label = {{"label", at::zeros({1}, at::kLong)}};
+    return each_chunk(inputs, [&](const Tensor& latents) {
+      return model_->decode(latents, label).at("label").squeeze(1).to(at::kFloat).softmax(-1);
+    });
+  }
+
+  Tensor encode(const Example& inputs) override {
+    return each_chunk(inputs, [](const Tensor& latents) { return latents; });
+  }
+
  private:
+  // One by one: the input array of a chunk is large already.
+  Tensor each_chunk(const Example& inputs, const std::function<Tensor(const Tensor&)>& result) {
+    const at::TensorOptions options = model_->parameters().front().options();
+    const Modalities hidden = model_->hide({"label"}, 1);
+    std::vector<Tensor> results;
+    for (int64_t i = 0; i < inputs.at("image").size(0); ++i) {
+      const Modalities chunk =
+          clip_inputs(inputs.at("image").narrow(0, i, 1), inputs.at("audio").narrow(0, i, 1),
+                      config_.model.num_classes, options);
+      results.push_back(result(model_->encode(chunk, hidden)));
+    }
+    return at::cat(results);
+  }
+
   Config config_;
   Multimodal model_;
 };

@@ -26,6 +26,10 @@ double pixels_per_unit(const OpticalFlowConfig& config) {
   return config.semantics.flow_in_pixels ? 1.0 : kPixelScale;
 }
 
+static double flow_scale(const OpticalFlowConfig& c) {
+  return kDecoderScale * (c.semantics.flow_in_pixels ? kPixelScale : 1.0);
+}
+
 OpticalFlowImpl::OpticalFlowImpl(const OpticalFlowConfig& config)
     : config_(config), fourier_(input_grid_of(config), config.num_bands) {
   const int64_t frame_channels = config.concat_frames ? 6 : 3;
@@ -88,12 +92,67 @@ Tensor OpticalFlowImpl::query_array(const Tensor& inputs) const {
   return inputs.narrow(1, 0, c10::multiply_integers(query_grid()));
 }
 
-Tensor OpticalFlowImpl::decode(const Tensor& latents, const Tensor& queries) {
+Tensor OpticalFlowImpl::outputs(const Tensor& latents, const Tensor& queries) {
   const int64_t slice = at::GradMode::is_enabled() ? queries.size(1) : config_.decode_slice;
-  const Tensor outputs = decode_in_slices(perceiver_, latents, queries, slice);
-  const Tensor grid = outputs.transpose(1, 2).unflatten(2, query_grid());
-  const double scale = kDecoderScale * (config_.semantics.flow_in_pixels ? kPixelScale : 1.0);
+  return decode_in_slices(perceiver_, latents, queries, slice);
+}
+
+Tensor OpticalFlowImpl::decode(const Tensor& latents, const Tensor& queries) {
+  const Tensor grid = outputs(latents, queries).transpose(1, 2).unflatten(2, query_grid());
+  const double scale = flow_scale(config_);
   return upsample_.is_empty() ? grid * scale : upsample_(grid, scale);
+}
+
+Tensor OpticalFlowImpl::outputs_at(const Tensor& latents, const Tensor& frames,
+                                   const Tensor& elements) {
+  const auto picked = [&](const Tensor& all) { return all.index_select(1, elements); };
+  Tensor some;
+  if (config_.patch == FlowPatch::kConv) {
+    some = picked(content(frames));
+  } else {
+    const int64_t size = config_.patch == FlowPatch::k3x3 ? 3 : 1;
+    some = picked(neighbourhoods(frames.select(1, 0), size));
+    if (config_.concat_frames) {
+      some = at::cat({some, picked(neighbourhoods(frames.select(1, 1), size))}, 2);
+    }
+    some = patch_(some);
+  }
+  const Tensor queries = at::cat({some, picked(fourier_(input_grid_of(config_), some))}, -1);
+  return outputs(latents, queries);
+}
+
+// A fine pixel is made of the 3x3 coarse ones around its own. What lies outside the rectangle of
+// all of those, or in it and was not asked for, may hold anything.
+Tensor OpticalFlowImpl::upsample_at(const Tensor& latents, const Tensor& frames,
+                                    const Tensor& pixels) {
+  const Tensor y = pixels.div(config_.width, "floor"), x = pixels.remainder(config_.width);
+  const Tensor coarse_y = y.div(kConvStride, "floor"), coarse_x = x.div(kConvStride, "floor");
+  const int64_t rows = query_grid()[0], columns = query_grid()[1];
+  const int64_t top = std::max<int64_t>(coarse_y.min().item<int64_t>() - 1, 0);
+  const int64_t left = std::max<int64_t>(coarse_x.min().item<int64_t>() - 1, 0);
+  const int64_t height = std::min(coarse_y.max().item<int64_t>() + 2, rows) - top;
+  const int64_t width = std::min(coarse_x.max().item<int64_t>() + 2, columns) - left;
+
+  Tensor asked = at::zeros({1, height, width}, latents.options().dtype(at::kFloat));
+  asked.index_put_({at::zeros_like(coarse_y), coarse_y - top, coarse_x - left}, at::ones({}));
+  const Tensor near = at::max_pool2d(asked, 3, 1, 1).flatten().nonzero().squeeze(1);
+  const Tensor near_y = near.div(width, "floor"), near_x = near.remainder(width);
+  const Tensor elements = (near_y + top) * columns + near_x + left;
+
+  const Tensor values = outputs_at(latents, frames, elements).transpose(1, 2);  // [B, E, O]
+  Tensor features = at::zeros({values.size(0), values.size(1), height * width}, values.options());
+  features.index_copy_(2, near, values);
+  const Tensor flow = upsample_(features.unflatten(2, {height, width}), flow_scale(config_));
+  const Tensor inside = (y - top * kConvStride) * (width * kConvStride) + (x - left * kConvStride);
+  return flow.flatten(2).index_select(2, inside).transpose(1, 2);
+}
+
+Tensor OpticalFlowImpl::decode_at(const Tensor& latents, const Tensor& frames,
+                                  const Tensor& pixels) {
+  check_shape(frames, {kAny, 2, 3, config_.height, config_.width}, "frames");
+  const Tensor asked = pixels.to(latents.device());
+  if (!upsample_.is_empty()) return upsample_at(latents, frames, asked);
+  return outputs_at(latents, frames, asked) * flow_scale(config_);
 }
 
 Tensor OpticalFlowImpl::forward(const Tensor& frames) {

@@ -67,6 +67,11 @@ class OpticalFlowImpl : public torch::nn::Module {
   // pixels_per_unit()
   Tensor decode(const Tensor& latents, const Tensor& queries);
 
+  // Some pixels of that flow, by flat index [P]: latents [B, N, D], frames [B, 2, 3, H, W] ->
+  // [B, P, 2]. Only the queries they need are made and decoded; where the flow is upsampled, those
+  // of the coarse pixels around them.
+  Tensor decode_at(const Tensor& latents, const Tensor& frames, const Tensor& pixels);
+
   Tensor forward(const Tensor& frames);  // -> flow [B, 2, H, W]
 
   ModelSummary summary() const;
@@ -78,6 +83,10 @@ class OpticalFlowImpl : public torch::nn::Module {
   Tensor content(const Tensor& frames);                             // -> [B, M, patch_channels]
   Tensor patch_content(const Tensor& first, const Tensor& second);  // [B, H*W, values] each
   Tensor with_position(const Tensor& content);                      // -> [B, M, C]
+  Tensor outputs(const Tensor& latents, const Tensor& queries);     // -> [B, O, E]
+  // latents, frames, elements [O] of the query grid -> [B, O, E]
+  Tensor outputs_at(const Tensor& latents, const Tensor& frames, const Tensor& elements);
+  Tensor upsample_at(const Tensor& latents, const Tensor& frames, const Tensor& pixels);
 
   OpticalFlowConfig config_;
   GridFeatures fourier_;

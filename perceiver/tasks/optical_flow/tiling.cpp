@@ -102,35 +102,54 @@ int64_t tiles_at_once(const OpticalFlowImpl& model, int64_t free_bytes) {
   return std::clamp<int64_t>(fitting, 1, kMostTilesAtOnce);
 }
 
-Tensor tiled_flow(OpticalFlowImpl& model, const Tensor& frames, const Tiling& tiling) {
+FrameTiles cut_into_tiles(const OpticalFlowConfig& config, const Tensor& frames,
+                          TilePlacement placement) {
   check_shape(frames, {2, 3, kAny, kAny}, "frames");
-  const at::NoGradGuard no_grad;
-  const OpticalFlowConfig& config = model.config();
   const Margins rows = margins(frames.size(2), config.height);
   const Margins columns = margins(frames.size(3), config.width);
   const Tensor padded = with_edges_repeated(frames, rows, columns);
-  const std::vector<TileCorner> corners =
-      tile_corners(config, padded.size(2), padded.size(3), tiling.placement);
+  return {.padded = padded,
+          .frame = {rows.before, columns.before},
+          .corners = tile_corners(config, padded.size(2), padded.size(3), placement)};
+}
+
+std::vector<int64_t> tile_starts(const FrameTiles& tiles) {
+  std::vector<int64_t> starts;
+  for (const TileCorner& corner : tiles.corners) {
+    starts.push_back(corner.y);
+    starts.push_back(corner.x);
+  }
+  return starts;
+}
+
+Tensor tile_values(const OpticalFlowConfig& config, const FrameTiles& tiles, int64_t begin,
+                   int64_t end, const at::TensorOptions& place) {
+  std::vector<Tensor> pixels;
+  for (int64_t i = begin; i < end; ++i) {
+    pixels.push_back(cut(tiles.padded, tiles.corners[i], config.height, config.width));
+  }
+  const Tensor values = at::stack(pixels).to(place.device()).to(at::kFloat) / 255 * 2 - 1;
+  return values.to(place.dtype());
+}
+
+Tensor tiled_flow(OpticalFlowImpl& model, const Tensor& frames, const Tiling& tiling) {
+  const at::NoGradGuard no_grad;
+  const OpticalFlowConfig& config = model.config();
+  const FrameTiles tiles = cut_into_tiles(config, frames, tiling.placement);
   const at::TensorOptions place = model.parameters().front().options();
 
-  FlowMosaic mosaic(padded.size(2), padded.size(3));
-  const auto count = static_cast<int64_t>(corners.size());
+  FlowMosaic mosaic(tiles.padded.size(2), tiles.padded.size(3));
+  const auto count = static_cast<int64_t>(tiles.corners.size());
   const int64_t passes = (count + tiling.tiles_at_once - 1) / tiling.tiles_at_once;
   for (int64_t pass = 0; pass < passes; ++pass) {
     // Passes of equal size: six tiles of which four fit are twice three.
     const int64_t begin = pass * count / passes, end = (pass + 1) * count / passes;
-    std::vector<Tensor> tiles;
-    for (int64_t i = begin; i < end; ++i) {
-      tiles.push_back(cut(padded, corners[i], config.height, config.width));
-    }
-    const Tensor values = at::stack(tiles).to(place.device()).to(at::kFloat) / 255 * 2 - 1;
-    const Tensor flow = model.forward(values.to(place.dtype())).to(at::kCPU, at::kFloat);
-    for (int64_t i = begin; i < end; ++i) mosaic.add(flow[i - begin], corners[i]);
+    const Tensor values = tile_values(config, tiles, begin, end, place);
+    const Tensor flow = model.forward(values).to(at::kCPU, at::kFloat);
+    for (int64_t i = begin; i < end; ++i) mosaic.add(flow[i - begin], tiles.corners[i]);
   }
   const Tensor whole = mosaic.flow() * pixels_per_unit(config);
-  return cut(whole, {rows.before, columns.before}, frames.size(2), frames.size(3))
-      .to(at::kFloat)
-      .contiguous();
+  return cut(whole, tiles.frame, frames.size(2), frames.size(3)).to(at::kFloat).contiguous();
 }
 
 }  // namespace perceiver

@@ -28,6 +28,22 @@ struct TileCorner {
 std::vector<TileCorner> tile_corners(const OpticalFlowConfig& config, int64_t height, int64_t width,
                                      TilePlacement placement);
 
+// Frames uint8 [2, 3, H, W] where tiles can be cut out of them.
+struct FrameTiles {
+  Tensor padded;     // to a tile's size at least
+  TileCorner frame;  // where the frames themselves begin in it
+  std::vector<TileCorner> corners;
+};
+FrameTiles cut_into_tiles(const OpticalFlowConfig& config, const Tensor& frames,
+                          TilePlacement placement);
+
+// Where they begin, y and x of each in turn.
+std::vector<int64_t> tile_starts(const FrameTiles& tiles);
+
+// Tiles [begin, end) as the model takes them: [tiles, 2, 3, h, w] in [-1, 1].
+Tensor tile_values(const OpticalFlowConfig& config, const FrameTiles& tiles, int64_t begin,
+                   int64_t end, const at::TensorOptions& place);
+
 // How much each pixel of a tile counts: its distance to the nearest edge, from 1 -> [H, W], double.
 Tensor tile_weights(int64_t height, int64_t width);
 

@@ -1,0 +1,26 @@
+// A user's files of text as rows of ids, for models that read bytes.
+#pragma once
+
+#include <map>
+
+#include "perceiver/modalities/text.h"
+
+namespace perceiver {
+
+// What a byte model finds around a text.
+enum class TextMarks {
+  kNone,       // as DeepMind's code leaves it
+  kClsAndSep,  // [CLS] text [SEP], as Hugging Face's tokenizer does
+};
+
+// A row for each part of at most `length` tokens: {"ids" [B, length], "mask" [B, length]}, on the
+// CPU. The line's end that closes a file is not part of its text. Two files are a pair, with [SEP]
+// between them, and must fit one row. Fails where there is no text, or the vocabulary is not that
+// of bytes.
+std::map<std::string, Tensor> read_bytes(std::span<const File> files, int64_t vocabulary_size,
+                                         int64_t length, TextMarks marks = TextMarks::kNone);
+
+// The ids and mask of such rows on a device, without the columns that are padding in all of them.
+TokenBatch text_rows(const std::map<std::string, Tensor>& example, at::Device device);
+
+}  // namespace perceiver

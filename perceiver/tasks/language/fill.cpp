@@ -1,0 +1,195 @@
+#include "perceiver/tasks/language/fill.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+namespace {
+
+std::vector<std::string> split_at_masks(std::string_view text) {
+  std::vector<std::string> runs;
+  for (size_t begin = 0;;) {
+    const size_t end = text.find(kMissingWord, begin);
+    runs.emplace_back(text.substr(begin, end - begin));
+    if (end == text.npos) return runs;
+    begin = end + kMissingWord.size();
+  }
+}
+
+// A byte model was trained with the space itself masked; for pieces any space will do, and the
+// beginning of the text counts as one.
+bool is_after_space(const std::string& run, const WordTokens& tokens) {
+  if (tokens.are_bytes) return run.ends_with(' ');
+  return run.empty() || run.find_last_of(" \t\n") == run.size() - 1;
+}
+
+bool is_glued(const std::string& run) { return !run.empty() && !std::isspace(run.front() & 0xFF); }
+
+// A text, some of whose words are known by now: run, mask, run, mask … run.
+struct OpenText {
+  std::vector<std::string> runs;
+  std::vector<size_t> masks;  // which of the original ones
+};
+
+// What the model reads before and after the word that is looked for.
+struct Surroundings {
+  Ids before, after;
+};
+
+void append(Ids& ids, const Ids& more) { ids.insert(ids.end(), more.begin(), more.end()); }
+
+Ids encode_run(const OpenText& text, size_t run, const WordTokens& tokens) {
+  std::string_view plain = text.runs[run];
+  const bool before_mask = run + 1 < text.runs.size();
+  if (tokens.are_bytes && before_mask && plain.ends_with(' ')) plain.remove_suffix(1);
+  return tokens.encode(plain, run > 0 && is_glued(text.runs[run]));
+}
+
+Surroundings surroundings(const OpenText& text, size_t mask, const WordTokens& tokens) {
+  const Ids unknown(tokens.typical, tokens.special.mask);
+  Surroundings around;
+  for (size_t run = 0; run <= mask; ++run) {
+    if (run > 0) append(around.before, unknown);
+    append(around.before, encode_run(text, run, tokens));
+  }
+  for (size_t run = mask + 1; run < text.runs.size(); ++run) {
+    if (run > mask + 1) append(around.after, unknown);
+    append(around.after, encode_run(text, run, tokens));
+  }
+  return around;
+}
+
+// The nearest `room` tokens, half on each side or more where the other side is short.
+Surroundings nearest_tokens(const Surroundings& around, int64_t room, const WordTokens& tokens) {
+  const auto num_before = std::ssize(around.before), num_after = std::ssize(around.after);
+  auto begin = num_before - std::min(num_before, std::max(room / 2, room - num_after));
+  auto end = std::min(num_after, room - (num_before - begin));
+  while (begin < num_before && begin > 0 && !tokens.begins_character(around.before[begin])) ++begin;
+  while (end > 0 && end < num_after && !tokens.begins_character(around.after[end])) --end;
+  return {Ids(around.before.begin() + begin, around.before.end()),
+          Ids(around.after.begin(), around.after.begin() + end)};
+}
+
+// Lengths of span that are tried, in tokens.
+std::vector<int64_t> span_lengths(const WordTokens& tokens, const FillOptions& options,
+                                  bool after_space, int64_t num_inputs) {
+  const int64_t space = tokens.are_bytes && after_space ? 1 : 0;
+  if (options.num_bytes) return {*options.num_bytes + space};
+  std::vector<int64_t> lengths;
+  for (int64_t length = 1 + space; length <= std::min(tokens.longest, num_inputs); ++length) {
+    lengths.push_back(length);
+  }
+  return lengths;
+}
+
+// One text for each length of span, and what the model says of its masked positions.
+std::vector<Word> words_for(const OpenText& text, size_t mask, const WordTokens& tokens,
+                            const MaskedModel& model, const FillOptions& options) {
+  const bool after_space = is_after_space(text.runs[mask], tokens);
+  const auto lengths = span_lengths(tokens, options, after_space, model.num_inputs);
+  const Surroundings around =
+      nearest_tokens(surroundings(text, mask, tokens), model.num_inputs - lengths.back(), tokens);
+  const auto begin = static_cast<int64_t>(around.before.size());
+  std::vector<Ids> texts;
+  for (const int64_t length : lengths) {
+    Ids ids = around.before;
+    ids.insert(ids.end(), length, tokens.special.mask);
+    append(ids, around.after);
+    texts.push_back(std::move(ids));
+  }
+  const auto longest = static_cast<int64_t>(texts.back().size());
+  const Tensor length = at::tensor(lengths).unsqueeze(1);
+  // A shorter span asks for its last position again.
+  const Tensor positions =
+      begin + at::arange(lengths.back()).unsqueeze(0).minimum(length - 1);  // [B, O]
+  const Tensor log_probabilities =
+      model.log_probabilities(pad_or_crop(texts, longest, tokens.special.pad), positions);
+  std::vector<Word> words;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    for (const Word& word : likeliest_words(log_probabilities[i].narrow(0, 0, lengths[i]), tokens,
+                                            after_space, options.top)) {
+      // Pieces may spell a word in more than one way.
+      const auto known = std::ranges::find(words, word.text, &Word::text);
+      if (known == words.end()) {
+        words.push_back(word);
+      } else {
+        known->score = std::max(known->score, word.score);
+      }
+    }
+  }
+  if (words.empty()) fail("no word that the model knows fits [MASK] {}", text.masks[mask] + 1);
+  std::ranges::stable_sort(words, std::greater(), &Word::score);
+  words.resize(std::min<size_t>(words.size(), options.top));
+  return words;
+}
+
+void put_in_place(OpenText& text, size_t mask, const std::string& word) {
+  text.runs[mask] += word + text.runs[mask + 1];
+  text.runs.erase(text.runs.begin() + mask + 1);
+  text.masks.erase(text.masks.begin() + mask);
+}
+
+}  // namespace
+
+MaskedModel masked_model(LanguageImpl& model) {
+  return {model.config().num_inputs, [&](const TokenBatch& texts, const Tensor& positions) {
+            const at::Device device = model.parameters().front().device();
+            const Tensor latents = model.encode(texts.ids.to(device), texts.mask.to(device));
+            const Tensor logits = model.decode(latents, positions.to(device));
+            return logits.to(at::kFloat).log_softmax(-1).cpu();
+          }};
+}
+
+void check_masks(std::string_view text, const WordTokens& tokens, const MaskedModel& model,
+                 const FillOptions& options) {
+  if (text.empty()) fail("the text is empty; write [MASK] where a word is missing");
+  const auto num_masks = std::ssize(split_at_masks(text)) - 1;
+  if (num_masks == 0) fail("the text has no [MASK]; write it where a word is missing");
+  const int64_t most = std::max<int64_t>(model.num_inputs / tokens.typical, 1);
+  if (num_masks > most) {
+    fail("the text has {} [MASK]s, at most {} fit the model's {} {}; split it", num_masks, most,
+         model.num_inputs, tokens.are_bytes ? "bytes" : "tokens");
+  }
+  if (!options.num_bytes) return;
+  if (!tokens.are_bytes) fail("--bytes: this model's words are made of pieces, not of bytes");
+  if (*options.num_bytes >= model.num_inputs) {
+    fail("--bytes {}: the model reads {} bytes at once, a word must be shorter", *options.num_bytes,
+         model.num_inputs);
+  }
+}
+
+FilledText fill(std::string_view text, const WordTokens& tokens, const MaskedModel& model,
+                const FillOptions& options) {
+  check_masks(text, tokens, model, options);
+  OpenText open{split_at_masks(text), {}};
+  const std::vector<std::string> runs = open.runs;
+  std::vector<FilledMask> masks(runs.size() - 1);
+  for (size_t i = 0; i < masks.size(); ++i) open.masks.push_back(i);
+  for (int64_t step = 1; !open.masks.empty(); ++step) {
+    std::vector<std::vector<Word>> found;
+    for (size_t i = 0; i < open.masks.size(); ++i) {
+      found.push_back(words_for(open, i, tokens, model, options));
+    }
+    const auto surest = std::ranges::max_element(
+        found, {}, [](const std::vector<Word>& words) { return words.front().score; });
+    const size_t mask = surest - found.begin();
+    masks[open.masks[mask]] = {*surest, 0, step};
+    put_in_place(open, mask, surest->front().text);
+  }
+  FilledText filled{runs.front(), std::move(masks)};
+  for (size_t i = 0; i < filled.masks.size(); ++i) {
+    filled.masks[i].begin = filled.text.size();
+    filled.text += filled.masks[i].words.front().text + runs[i + 1];
+  }
+  return filled;
+}
+
+int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options) {
+  const auto num_masks = std::ssize(split_at_masks(text)) - 1;
+  return num_masks * (num_masks + 1) / 2 * (options.num_bytes ? 1 : tokens.longest);
+}
+
+}  // namespace perceiver

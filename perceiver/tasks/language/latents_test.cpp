@@ -1,0 +1,69 @@
+#include "perceiver/tasks/language/latents.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/kernels/attention.h"
+#include "perceiver/modalities/text_file.h"
+#include "perceiver/model/flops.h"
+
+namespace perceiver {
+namespace {
+
+LanguageConfig tiny() {
+  LanguageConfig c;
+  c.num_inputs = 40;
+  c.input_channels = 16;
+  c.encoder.num_latents = 5;
+  c.encoder.latent_channels = 24;
+  c.encoder.self_attends_per_block = 2;
+  c.encoder.cross_attend.qk_channels = c.encoder.self_attend.qk_channels = 8;
+  c.encoder.cross_attend.v_channels = c.encoder.self_attend.v_channels = 24;
+  c.decoder.cross_attend.qk_channels = 8;
+  c.decoder.cross_attend.v_channels = 16;
+  return c;
+}
+
+TEST(WordsOf, StandBetweenWhiteSpaceInAnyRow) {
+  const std::vector<File> text = {{"a.txt", "Île \t de\nFrance, abcdefghijkl"}};
+  const std::vector<PlacedWord> words = words_of(read_bytes(text, 262, 10).at("ids"));
+  ASSERT_EQ(words.size(), 4u);
+  EXPECT_EQ(words[0].text, "Île");
+  EXPECT_EQ(words[1].text, "de");
+  EXPECT_EQ(words[2].text, "France,");
+  EXPECT_EQ(words[3].text, "abcdefghijkl");  // longer than a row
+  EXPECT_EQ(words[3].bytes.size(), 12u);
+  EXPECT_LT(words[3].bytes.front().row, words[3].bytes.back().row);
+}
+
+TEST(LogProbabilitiesAt, AreThoseOfTheForwardPass) {
+  at::NoGradGuard no_grad;
+  at::manual_seed(1);
+  Language model(tiny());
+  const Tensor ids = at::randint(6, 262, {2, 12}, at::kLong);
+  const Tensor latents = model->encode(ids), all = model(ids).log_softmax(-1);
+  const std::vector<BytePlace> places = {{1, 3}, {0, 11}, {1, 0}};
+  const Tensor some = log_probabilities_at(*model, latents, places);
+  for (size_t i = 0; i < places.size(); ++i) {
+    EXPECT_TRUE(at::allclose(some[static_cast<int64_t>(i)], all[places[i].row][places[i].position],
+                             1e-4, 1e-5));
+  }
+}
+
+TEST(LogProbabilitiesAt, ATenthOfTheBytesCostsATenthOfTheDecoding) {
+  at::NoGradGuard no_grad;
+  const AttentionKernelScope reference("reference");
+  Language model(tiny());
+  const Tensor latents = at::randn({1, 5, 24});
+  const auto flops = [&](int64_t bytes) {
+    std::vector<BytePlace> places;
+    for (int64_t i = 0; i < bytes; ++i) places.push_back({0, i});
+    return recorded_flops([&] { log_probabilities_at(*model, latents, places); });
+  };
+  const int64_t once = 2 * 5 * 24 * (8 + 16);  // keys and values of the latents
+  EXPECT_EQ(flops(40) - once, 10 * (flops(4) - once));
+  EXPECT_LT(flops(4), 0.12 * flops(40));
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,32 @@
+#include "perceiver/tasks/multimodal/psnr.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace perceiver {
+namespace {
+
+TEST(Psnr, IsThatOfTheMeanSquaredErrorOverAllValues) {
+  Psnr psnr;
+  psnr.add(at::full({2, 3}, 0.5), at::full({2, 3}, 0.6));
+  EXPECT_NEAR(psnr.decibels(), 20.0, 1e-5);  // 10 log10(1 / 0.1^2)
+  psnr.add(at::zeros({18}), at::zeros({18}));
+  EXPECT_NEAR(psnr.decibels(), 26.0206, 1e-4);  // a quarter of it: 10 log10(4 / 0.01)
+}
+
+TEST(Psnr, OfSilenceInPlaceOfASineIsThreeDecibels) {
+  Psnr psnr;
+  psnr.add((at::arange(1000) * (2.0 * M_PI / 100.0)).sin(), at::zeros({1000}));
+  EXPECT_NEAR(psnr.decibels(), 3.0103, 1e-4);  // its mean square is 1/2
+}
+
+TEST(Psnr, OfTheSameIsInfinite) {
+  Psnr psnr;
+  psnr.add(at::ones({4}), at::ones({4}));
+  EXPECT_EQ(psnr.decibels(), INFINITY);
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,89 @@
+#include "perceiver/tasks/optical_flow/latents.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/kernels/attention.h"
+#include "perceiver/model/flops.h"
+
+namespace perceiver {
+namespace {
+
+OpticalFlowConfig tiny(FlowPatch patch, bool concat_frames) {
+  OpticalFlowConfig c;
+  c.height = 16;
+  c.width = 20;
+  c.patch = patch;
+  c.concat_frames = concat_frames;
+  c.num_bands = 4;
+  c.patch_channels = 8;
+  c.encoder = {.num_latents = 8,
+               .latent_channels = 16,
+               .num_blocks = 1,
+               .self_attends_per_block = 2,
+               .self_attend = {.num_heads = 2}};
+  c.decode_slice = 100;
+  return c;
+}
+
+class FlowLatentsTest : public testing::TestWithParam<std::tuple<FlowPatch, bool>> {
+ protected:
+  FlowLatentsTest() {
+    at::manual_seed(3);
+    model = OpticalFlow(config);
+    model->eval();
+    // The layers that put out flow start at zero.
+    for (auto& p : model->named_parameters()) {
+      if (p.value().dim() == 2 && p.value().size(0) == 2) p.value().normal_();
+    }
+  }
+
+  at::NoGradGuard no_grad;
+  OpticalFlowConfig config = tiny(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  OpticalFlow model{nullptr};
+  Tensor frames = at::randint(256, {2, 3, 21, 33}, at::kByte);
+};
+
+TEST_P(FlowLatentsTest, PixelsAreThoseOfTheWholeFlow) {
+  const Tensor whole = tiled_flow(*model, frames).flatten(1).t();  // [H*W, 2]
+  const Tensor latents = encode_tiles(*model, frames);
+  EXPECT_EQ(latents.sizes(), (std::vector<int64_t>{6, 8, 16}));
+  const Tensor all = flow_at(*model, latents, frames, at::arange(21 * 33));
+  EXPECT_TRUE(at::allclose(all, whole, 1e-4, 1e-5));
+  const Tensor some = at::tensor({0, 32, 5 * 33 + 7, 20 * 33, 20 * 33 + 32, 10 * 33 + 16});
+  EXPECT_TRUE(at::allclose(flow_at(*model, latents, frames, some), whole.index_select(0, some),
+                           1e-4, 1e-5));
+}
+
+TEST_P(FlowLatentsTest, FramesSmallerThanATileAreAskedInTheirMiddle) {
+  const Tensor small = frames.narrow(2, 0, 9).narrow(3, 0, 11);
+  const Tensor whole = tiled_flow(*model, small).flatten(1).t();
+  const Tensor latents = encode_tiles(*model, small);
+  EXPECT_EQ(latents.size(0), 1);
+  EXPECT_TRUE(at::allclose(flow_at(*model, latents, small, at::tensor({0, 50, 98})),
+                           whole.index_select(0, at::tensor({0, 50, 98})), 1e-4, 1e-5));
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, FlowLatentsTest,
+                         testing::Combine(testing::Values(FlowPatch::k3x3, FlowPatch::k1x1,
+                                                          FlowPatch::kConv),
+                                          testing::Bool()));
+
+TEST(FlowLatents, ATenthOfThePixelsCostsATenthOfTheDecoding) {
+  at::NoGradGuard no_grad;
+  at::manual_seed(3);
+  const AttentionKernelScope reference("reference");
+  const OpticalFlowConfig config = tiny(FlowPatch::k3x3, true);
+  OpticalFlow model(config);
+  const Tensor frames = at::rand({1, 2, 3, 16, 20}), latents = at::randn({1, 8, 16});
+  const auto flops = [&](int64_t pixels) {
+    return recorded_flops([&] { model->decode_at(latents, frames, at::arange(pixels)); });
+  };
+  // Keys and values of the latents are made once, or once a slice of 100 queries.
+  const double once = 2.0 * 2 * 8 * 16 * 16;
+  EXPECT_EQ(flops(320) - 4 * once, 10 * (flops(32) - once));
+  EXPECT_LT(flops(32), 0.11 * flops(320));
+}
+
+}  // namespace
+}  // namespace perceiver

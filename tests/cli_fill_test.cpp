@@ -1,0 +1,124 @@
+// perceiver fill, on small models with random weights: what it finds is nonsense, but certain.
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/program.h"
+
+namespace perceiver {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kModel = " -q -m tests/golden/huggingface/language ";
+
+TEST(CliFill, ShowsTheSentenceAndTheWordsWithWhatTheirNumbersAre) {
+  const Result result = run("fill 'Paris is the [MASK] of France.' -k 2" + kModel);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(result.out.starts_with("Paris is the ")) << result.out;
+  EXPECT_EQ(result.out.find("[MASK]"), std::string::npos);
+  EXPECT_NE(result.out.find("\n\n  word  "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("probability of a byte (geometric mean)\n"), std::string::npos);
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 5);
+}
+
+TEST(CliFill, OfSeveralMasksSaysWhichWasFilledWhen) {
+  const Result result = run("fill 'the [MASK] of [MASK].' -k 1" + kModel);
+  EXPECT_NE(result.out.find("\n  [MASK] 1, filled as no. "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("\n  [MASK] 2, filled as no. "), std::string::npos) << result.out;
+}
+
+TEST(CliFill, JsonIsOneDocumentAndNothingElse) {
+  const Result result = run("fill 'Zürich, [MASK] und [MASK]' --json -k 3" + kModel);
+  EXPECT_EQ(result.code, 0) << result.err;
+  const Json document = Json::parse(result.out);
+  ASSERT_EQ(document.size(), 1u);
+  EXPECT_EQ(document[0]["text"], "Zürich, [MASK] und [MASK]");
+  const Json& masks = document[0]["masks"];
+  ASSERT_EQ(masks.size(), 2u);
+  EXPECT_EQ(document[0]["filled"], "Zürich, " + masks[0]["word"].get<std::string>() + " und " +
+                                       masks[1]["word"].get<std::string>());
+  EXPECT_EQ(masks[0]["step"].get<int>() + masks[1]["step"].get<int>(), 3);
+  for (const Json& mask : masks) {
+    ASSERT_EQ(mask["candidates"].size(), 3u);
+    EXPECT_EQ(mask["candidates"][0]["word"], mask["word"]);
+    EXPECT_GE(mask["candidates"][0]["score"], mask["candidates"][1]["score"]);
+    EXPECT_NEAR(mask["probability"], std::exp(mask["score"].get<double>()), 1e-12);
+  }
+}
+
+TEST(CliFill, EachLineOfTheStandardInputIsATextAnsweredInOrder) {
+  for (const std::string text : {"", "-"}) {
+    const Result result = run("fill " + text + " --jsonl -k 1 --bytes 4" + kModel,
+                              "printf 'a [MASK]\\r\\n\\nb [MASK]\\n' |");
+    EXPECT_EQ(result.code, 0) << result.err;
+    std::istringstream lines(result.out);
+    std::string line;
+    for (const char* expected : {"a [MASK]", "b [MASK]"}) {
+      ASSERT_TRUE(std::getline(lines, line));
+      EXPECT_EQ(Json::parse(line)["text"], expected);
+      EXPECT_EQ(Json::parse(line)["masks"][0]["word"].get<std::string>().size(), 4u);
+    }
+    EXPECT_FALSE(std::getline(lines, line));
+  }
+}
+
+// What the program writes on a terminal.
+std::string on_a_terminal(const std::string& arguments) {
+  int terminal = 0;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    const std::string command = std::getenv("PERCEIVER_PROGRAM") + (" " + arguments);
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (ssize_t count; (count = read(terminal, buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), count);
+  }
+  close(terminal);
+  waitpid(child, nullptr, 0);
+  return text;
+}
+
+TEST(CliFill, TheWordIsBoldOnATerminalUnlessNoColorIsSet) {
+  const std::string fill = "fill 'Paris is the [MASK] of France.'" + kModel;
+  unsetenv("NO_COLOR");
+  const std::string bold = on_a_terminal(fill);
+  EXPECT_TRUE(bold.starts_with("Paris is the \033[1m")) << bold;
+  EXPECT_NE(bold.find("\033[0m of France."), std::string::npos) << bold;
+  EXPECT_EQ(run(fill).out.find('\033'), std::string::npos);
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_EQ(on_a_terminal(fill).find('\033'), std::string::npos);
+  unsetenv("NO_COLOR");
+}
+
+TEST(CliFill, WithoutATextASampleIsFilledOnATerminal) {
+  EXPECT_NE(on_a_terminal("fill --json" + kModel).find("Paris is the [MASK] of France."),
+            std::string::npos);
+}
+
+TEST(CliFill, MistakesAreOneLine) {
+  expect_complaint("fill ''" + kModel, "the text is empty; write [MASK] where a word is missing");
+  expect_complaint("fill Paris" + kModel,
+                   "the text has no [MASK]; write it where a word is missing");
+  expect_complaint("fill" + kModel + "</dev/null",
+                   "standard input: no text; give one with [MASK] where a word is missing");
+  const Result line = run("fill" + kModel, "printf '[MASK]\\nb\\n' |");
+  EXPECT_EQ(line.code, 1);
+  EXPECT_EQ(line.out, "");
+  EXPECT_EQ(line.err,
+            "perceiver: standard input:2: the text has no [MASK]; write it where a word is "
+            "missing\n");
+  expect_complaint("fill '[MASK]' -q -m tests/golden/huggingface/image-conv",
+                   "tests/golden/huggingface/image-conv/model.safetensors: fill needs a model of "
+                   "the task language, got imagenet");
+}
+
+}  // namespace
+}  // namespace perceiver
