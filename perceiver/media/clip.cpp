@@ -26,7 +26,7 @@ Tensor read_sound(const File& file, const ClipFormat& format) {
   } else {
     sound = mono(sound);
   }
-  return resample(sound, format.samples_per_second).samples[0];
+  return resample(sound, format.samples_per_second).samples[0].clamp(-1.0, 1.0);
 }
 
 }  // namespace
