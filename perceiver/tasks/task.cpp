@@ -10,4 +10,26 @@ Tensor Task::classify(const Example&) { fail("models of this task have no classe
 
 Tensor Task::encode(const Example&) { fail("models of this task have no latents"); }
 
+[[noreturn]] static void fail_to_train() { fail("models of this task cannot be trained yet"); }
+
+std::string Task::config() const { fail_to_train(); }
+
+const TrainConfig& Task::train_config() const { fail_to_train(); }
+
+const EvalConfig& Task::eval_config() const { fail_to_train(); }
+
+std::unique_ptr<Dataset> Task::dataset(Split) const { fail_to_train(); }
+
+Loss Task::loss(const Example&) { fail_to_train(); }
+
+Measures Task::measure(const Example&) { fail_to_train(); }
+
+std::map<std::string, double> Task::report(const Measures& all) const {
+  std::map<std::string, double> figures;
+  for (const auto& [name, measure] : all) figures[name] = measure.sum / measure.weight;
+  return figures;
+}
+
+MainMeasure Task::main_measure() const { fail_to_train(); }
+
 }  // namespace perceiver
