@@ -97,6 +97,9 @@ class ConfigReader {
     }
   }
 
+  // A key that another struct reads.
+  void pass_over(std::string_view key) { has(key); }
+
   // Called once every field was visited.
   void finish();
 
@@ -153,6 +156,8 @@ class ConfigWriter {
     fields(inner, value);
     text_ += inner.text_;
   }
+
+  void pass_over(std::string_view) {}
 
   const std::string& text() const { return text_; }
 

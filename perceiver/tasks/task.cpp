@@ -20,4 +20,26 @@ Tensor in_place_of(const torch::nn::Module& module, const Tensor& x) {
                                : x.to(weight.device());
 }
 
+[[noreturn]] static void fail_to_train() { fail("models of this task cannot be trained yet"); }
+
+std::string Task::config() const { fail_to_train(); }
+
+const TrainConfig& Task::train_config() const { fail_to_train(); }
+
+const EvalConfig& Task::eval_config() const { fail_to_train(); }
+
+std::unique_ptr<Dataset> Task::dataset(Split) const { fail_to_train(); }
+
+Loss Task::loss(const Example&) { fail_to_train(); }
+
+Measures Task::measure(const Example&) { fail_to_train(); }
+
+std::map<std::string, double> Task::report(const Measures& all) const {
+  std::map<std::string, double> figures;
+  for (const auto& [name, measure] : all) figures[name] = measure.sum / measure.weight;
+  return figures;
+}
+
+MainMeasure Task::main_measure() const { fail_to_train(); }
+
 }  // namespace perceiver

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "perceiver/core/file.h"
+#include "perceiver/data/dataset.h"
 #include "perceiver/model/summary.h"
+#include "perceiver/tasks/measures.h"
+#include "perceiver/tasks/train_config.h"
 
 namespace perceiver {
 
 enum class Split { kTrain, kEval };
-
-// Arrays by name, each with a batch dimension.
-using Example = std::map<std::string, Tensor>;
 
 // How a part of the input array looks to a person.
 struct InputView {
@@ -57,6 +57,36 @@ class Task {
 
   // The first row of what read() gave, to be drawn on.
   virtual std::vector<InputView> views(const Example& inputs) const;
+
+  // What training needs. The trainer puts batches of dataset() on the model's device and knows
+  // nothing of what is in them.
+
+  // The whole config, every key with its value: what a run was started with.
+  virtual std::string config() const;
+  virtual const TrainConfig& train_config() const;
+  virtual const EvalConfig& eval_config() const;
+
+  // Training examples as they are cropped, augmented and masked, or held-out ones as they are
+  // measured; null when there are none of these. Lives no longer than the task.
+  virtual std::unique_ptr<Dataset> dataset(Split split) const;
+
+  // Of a batch of dataset(kTrain), with the model in training mode.
+  virtual Loss loss(const Example& batch);
+
+  // Of a batch of dataset(kEval), with the model in evaluation mode and gradients off.
+  virtual Measures measure(const Example& batch);
+
+  // Added-up measures -> figures to report: by default sum / weight of each.
+  virtual std::map<std::string, double> report(const Measures& all) const;
+  virtual MainMeasure main_measure() const;  // one of report()'s
+
+  // Operations of a training step on one example: forward, and twice that backward.
+  virtual double train_flops() const { return 3.0 * summary(Split::kTrain).flops(); }
+
+  // What belongs in the folder of a trained model beside its weights: names of the classes, and
+  // files such as a tokenizer's.
+  virtual std::vector<std::string> labels() const { return {}; }
+  virtual std::vector<File> companions() const { return {}; }
 };
 
 // `x` on the device of the module's weights, and in their dtype where it holds real numbers.
