@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 2> enum_words(ImageDecoder) { return {"qu
 
 struct ImageNetConfig {
   int64_t image_size = 224;
+  double crop = 0.875;  // side of the middle square that is looked at, of the picture's shorter one
   ImageInput input = ImageInput::kFourier;
   int64_t num_bands = 64;
   std::optional<int64_t> max_resolution = {};  // of the Fourier features; default: the grid's
@@ -39,6 +40,7 @@ struct ImageNetConfig {
 template <typename Visitor>
 void fields(Visitor& visit, ImageNetConfig& c) {
   visit("image_size", c.image_size, at_least(1));
+  visit("crop", c.crop, between(0.01, 1.0));
   visit("input", c.input);
   visit("num_bands", c.num_bands, at_least(1));
   visit("max_resolution", c.max_resolution, at_least(1));
@@ -66,9 +68,9 @@ class ImageNetImpl : public torch::nn::Module {
 
   ModelSummary summary() const;
 
- private:
   std::vector<int64_t> grid(at::IntArrayRef image) const;  // of the input array
 
+ private:
   ImageNetConfig config_;
   ConvStage conv_stage_{nullptr};
   Linear content_{nullptr};  // RGB -> content_channels, a 1x1 convolution

@@ -1,0 +1,17 @@
+// Pictures as the released models see them when they are evaluated.
+#pragma once
+
+#include "perceiver/tasks/imagenet/model.h"
+
+namespace perceiver {
+
+// uint8 [3, H, W] of any size -> uint8 [3, S, S]: first the middle square, then bicubic resizing,
+// as in both references (not "resize to 256, crop 224").
+Tensor evaluation_crop(const Tensor& pixels, const ImageNetConfig& config);
+
+// uint8 [..., 3, H, W] -> float, less the mean of ImageNet's colours and over their deviation; and
+// back.
+Tensor normalised(const Tensor& pixels);
+Tensor denormalised(const Tensor& pixels);
+
+}  // namespace perceiver
