@@ -29,7 +29,8 @@ Tensor evaluation_crop(const Tensor& pixels, const ImageNetConfig& config) {
 }
 
 Tensor normalised(const Tensor& pixels) {
-  return (pixels.to(at::kFloat) / 255.0 - colour_mean()) / colour_deviation();
+  const Tensor mean = colour_mean().to(pixels.device());
+  return (pixels.to(at::kFloat) / 255.0 - mean) / colour_deviation().to(pixels.device());
 }
 
 Tensor denormalised(const Tensor& pixels) {

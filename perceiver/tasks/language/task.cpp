@@ -54,6 +54,10 @@ class MaskedLanguageTask : public Task {
     return Task::encode(inputs);
   }
 
+  std::vector<InputView> views(const Example& inputs) const override {
+    return {view_of_bytes(inputs)};
+  }
+
   std::string config() const override { return to_toml(config_); }
   const TrainConfig& train_config() const override { return config_.train; }
   const EvalConfig& eval_config() const override { return config_.eval; }

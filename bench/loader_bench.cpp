@@ -1,0 +1,82 @@
+// Pictures a second that are cropped, augmented and handed over in pairs to be mixed, decoded
+// before or every time:
+//   build/loader_bench --benchmark_filter=small
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <benchmark/benchmark.h>
+
+#include <filesystem>
+
+#include "perceiver/core/file.h"
+#include "perceiver/media/image.h"
+#include "perceiver/tasks/imagenet/dataset.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Slopes and a little noise: a PNG of it takes about as long as of a photograph.
+Tensor picture(int64_t height, int64_t width) {
+  const Tensor y = at::linspace(0, 200, height).view({-1, 1}), x = at::linspace(0, 40, width);
+  return (y + x + 10 * at::rand({3, height, width})).to(at::kByte);
+}
+
+std::vector<LabelledFile> pictures(const std::string& name, int64_t height, int64_t width) {
+  constexpr int64_t kPictures = 64;
+  const fs::path folder = fs::temp_directory_path() / ("perceiver_loader_bench_" + name);
+  fs::create_directories(folder);
+  std::vector<LabelledFile> files;
+  for (int64_t i = 0; i < kPictures; ++i) {
+    files.push_back({folder / fmt::format("{}.png", i), 0});
+    write_file(files.back().path, encode_png(picture(height, width)));
+  }
+  return files;
+}
+
+using SharedDataset = std::shared_ptr<const PictureDataset>;
+
+// What configs/imagenet_mini.toml does to pictures.
+SharedDataset small(double cache_gib) {
+  ImageNetConfig model;
+  model.image_size = 32;
+  model.crop = 1.0;
+  const AugmentConfig augment{.crop = TrainCrop::kShifted,
+                              .randaugment = {.layers = 2, .translate = 14.0, .cutout = 6.0}};
+  return std::make_shared<PictureDataset>(pictures("small", 32, 32), model, cache_gib, augment);
+}
+
+// The paper's augmentation of pictures of ImageNet's usual size.
+SharedDataset full(double cache_gib) {
+  return std::make_shared<PictureDataset>(pictures("full", 375, 500), ImageNetConfig{}, cache_gib,
+                                          AugmentConfig{});
+}
+
+void load(benchmark::State& state, const SharedDataset& dataset) {
+  at::set_num_threads(1);  // as the loader's threads do
+  uint64_t index = 0;
+  for (auto _ : state) {
+    Rng rng(0, 0, ++index);
+    benchmark::DoNotOptimize(dataset->get(rng.integer(dataset->size()), rng));
+  }
+  state.counters["pictures/s"] =
+      benchmark::Counter(2.0 * static_cast<double>(index), benchmark::Counter::kIsRate);
+}
+
+void register_all() {
+  constexpr double kEnough = 1.0;
+  benchmark::RegisterBenchmark("small/cached", load, small(kEnough))->UseRealTime();
+  benchmark::RegisterBenchmark("small/decoded", load, small(0.0))->UseRealTime();
+  benchmark::RegisterBenchmark("full/cached", load, full(kEnough))->UseRealTime();
+  benchmark::RegisterBenchmark("full/decoded", load, full(0.0))->UseRealTime();
+}
+
+}  // namespace
+}  // namespace perceiver
+
+int main(int argc, char** argv) {
+  perceiver::register_all();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

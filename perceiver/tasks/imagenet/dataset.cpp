@@ -1,0 +1,56 @@
+#include "perceiver/tasks/imagenet/dataset.h"
+
+#include <ATen/ATen.h>
+
+#include "perceiver/core/file.h"
+#include "perceiver/media/image.h"
+#include "perceiver/tasks/imagenet/data.h"
+#include "perceiver/tasks/imagenet/mix.h"
+
+namespace perceiver {
+
+PictureCache::PictureCache(std::vector<LabelledFile> files, double gib)
+    : files_(std::move(files)), kept_(files_.size()), room_(gib * 0x1p30) {}
+
+Tensor PictureCache::get(int64_t index) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept_[index].defined()) return kept_[index];
+  }
+  const Tensor pixels = decode_image(read_file(files_[index].path));
+  const auto bytes = static_cast<double>(pixels.nbytes());
+  const std::lock_guard lock(mutex_);
+  if (!kept_[index].defined() && bytes <= room_) {
+    kept_[index] = pixels;
+    room_ -= bytes;
+  }
+  return pixels;
+}
+
+PictureDataset::PictureDataset(std::vector<LabelledFile> files, const ImageNetConfig& model,
+                               double cache_gib, std::optional<AugmentConfig> augment)
+    : pictures_(std::move(files), cache_gib), model_(model), augment_(std::move(augment)) {}
+
+Tensor PictureDataset::prepared(int64_t index, Rng& rng) const {
+  const Tensor pixels = pictures_.get(index);
+  return augment_ ? augment(pixels, *augment_, model_, rng) : evaluation_crop(pixels, model_);
+}
+
+Example PictureDataset::get(int64_t index, Rng& rng) const {
+  std::vector<Tensor> pixels = {prepared(index, rng)};
+  std::vector<int64_t> labels = {pictures_.label(index)};
+  if (mixes()) {
+    const int64_t other = rng.integer(size());
+    pixels.push_back(prepared(other, rng));
+    labels.push_back(pictures_.label(other));
+  }
+  return {{"pixels", at::stack(pixels)}, {"labels", at::tensor(labels, at::kLong)}};
+}
+
+Example PictureDataset::batch(const std::vector<Example>& examples, Rng& rng) const {
+  Example batch = stack(examples);
+  if (mixes()) add_mixes(batch, *augment_, rng);
+  return batch;
+}
+
+}  // namespace perceiver

@@ -1,0 +1,63 @@
+// Labelled pictures to train on, augmented, or to be measured on, as the model sees them.
+#pragma once
+
+#include <mutex>
+
+#include "perceiver/data/dataset.h"
+#include "perceiver/tasks/imagenet/augment.h"
+#include "perceiver/tasks/imagenet/image_folder.h"
+
+namespace perceiver {
+
+struct ImageNetDataConfig {
+  ImageFolders folders = {};
+  double cache_gib = 4.0;  // of memory for decoded pictures; 0: each is decoded whenever it is read
+  AugmentConfig augment = {};
+};
+
+// All in one table: [data].
+template <typename Visitor>
+void fields(Visitor& visit, ImageNetDataConfig& c) {
+  fields(visit, c.folders);
+  visit("cache_gib", c.cache_gib, at_least(0.0));
+  fields(visit, c.augment);
+}
+
+// Pictures of files, kept once they are decoded for as long as there is room.
+class PictureCache {
+ public:
+  PictureCache(std::vector<LabelledFile> files, double gib);
+
+  int64_t size() const { return static_cast<int64_t>(files_.size()); }
+  int64_t label(int64_t index) const { return files_[index].label; }
+  Tensor get(int64_t index) const;  // uint8 [3, H, W]; by several threads at once
+
+ private:
+  std::vector<LabelledFile> files_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Tensor> kept_;
+  mutable double room_;  // bytes
+};
+
+// Examples: pixels uint8 [K, 3, S, S], labels [K]. K is 2 where two pictures will be mixed, the one
+// asked for and any other, else 1. Batches as mixed() takes them.
+class PictureDataset : public Dataset {
+ public:
+  // Without `augment`, as evaluated.
+  PictureDataset(std::vector<LabelledFile> files, const ImageNetConfig& model, double cache_gib,
+                 std::optional<AugmentConfig> augment);
+
+  int64_t size() const override { return pictures_.size(); }
+  Example get(int64_t index, Rng& rng) const override;
+  Example batch(const std::vector<Example>& examples, Rng& rng) const override;
+
+ private:
+  bool mixes() const { return augment_ && (augment_->mixup > 0.0 || augment_->cutmix); }
+  Tensor prepared(int64_t index, Rng& rng) const;  // uint8 [3, S, S]
+
+  PictureCache pictures_;
+  ImageNetConfig model_;
+  std::optional<AugmentConfig> augment_;
+};
+
+}  // namespace perceiver

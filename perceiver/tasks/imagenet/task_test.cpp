@@ -1,0 +1,147 @@
+#include "perceiver/tasks/task.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "perceiver/core/error_test.h"
+#include "perceiver/media/image.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTiny = R"(
+task = "imagenet"
+[model]
+image_size = 8
+crop = 1.0
+num_bands = 2
+num_classes = 3
+query_channels = 8
+[model.encoder]
+num_latents = 4
+latent_channels = 8
+num_blocks = 1
+self_attends_per_block = 1
+self_attend.num_heads = 2
+)";
+
+// A folder of three classes with four pictures each.
+class ImageNetTaskTest : public testing::Test {
+ protected:
+  ImageNetTaskTest() {
+    fs::remove_all(root_);
+    at::manual_seed(0);
+    for (const char* name : {"a", "b", "c"}) {
+      fs::create_directories(root_ / name);
+      for (int i = 0; i < 4; ++i) {
+        write_file(root_ / name / fmt::format("{}.png", i),
+                   encode_png(at::randint(256, {3, 8, 8}, at::kByte)));
+      }
+    }
+  }
+  ~ImageNetTaskTest() override { fs::remove_all(root_); }
+
+  std::unique_ptr<Task> task(std::vector<std::string> overrides = {}) const {
+    overrides.push_back(fmt::format("data.train=[\"{}\"]", root_.string()));
+    return make_task(File{"tiny.toml", kTiny}, overrides);
+  }
+
+  fs::path root_ = fs::path(testing::TempDir()) / "perceiver_imagenet_task";
+};
+
+Example first_batch(const Dataset& dataset, int64_t size) {
+  std::vector<Example> examples;
+  Rng rng(1);
+  for (int64_t i = 0; i < size; ++i) examples.push_back(dataset.get(i, rng));
+  return dataset.batch(examples, rng);
+}
+
+// The zeros of a baseline's last layer make all classes equal.
+TEST_F(ImageNetTaskTest, LossOfEqualClassesIsTheLogarithmOfTheirNumber) {
+  for (const char* smoothing : {"0.0", "0.1"}) {
+    const auto task = this->task(
+        {"model.decode_by=\"average\"", fmt::format("train.label_smoothing={}", smoothing)});
+    const Loss loss = task->loss(first_batch(*task->dataset(Split::kTrain), 4));
+    EXPECT_EQ(loss.weight.item<double>(), 4.0);
+    EXPECT_NEAR((loss.sum / loss.weight).item<double>(), std::log(3.0), 1e-6);
+  }
+}
+
+TEST_F(ImageNetTaskTest, LabelSmoothingTakesFromTheLabelForAllClasses) {
+  const auto plain = task({"data.mixup=0.0", "data.cutmix=false"});
+  const auto smooth = task({"train.label_smoothing=0.3"});
+  const Example batch = first_batch(*plain->dataset(Split::kTrain), 4);
+  at::NoGradGuard no_grad;
+  for (const auto& from : plain->model().named_parameters()) {
+    smooth->model().named_parameters()[from.key()].copy_(from.value());
+  }
+  // Of each class in turn: their mean is the loss of evenly spread targets.
+  double even = 0.0;
+  for (int64_t label = 0; label < 3; ++label) {
+    Example same = batch;
+    same["labels"] = at::full_like(batch.at("labels"), label);
+    even += plain->loss(same).sum.item<double>() / 3.0;
+  }
+  EXPECT_NEAR(smooth->loss(batch).sum.item<double>(),
+              0.7 * plain->loss(batch).sum.item<double>() + 0.3 * even, 1e-4);
+}
+
+TEST_F(ImageNetTaskTest, MeasuresAddUpOverBatches) {
+  const auto task = this->task({"data.held_out_per_class=3"});
+  const auto held_out = task->dataset(Split::kEval);
+  ASSERT_EQ(held_out->size(), 9);
+  EXPECT_EQ(task->dataset(Split::kTrain)->size(), 3);
+  at::NoGradGuard no_grad;
+  const Measures measures = task->measure(first_batch(*held_out, 9));
+  // The three classes have three pictures each, and five guesses are enough for all.
+  EXPECT_EQ(measures.at("top_5").sum, 9.0);
+  EXPECT_EQ(measures.at("top_1").weight, 9.0);
+  const MainMeasure main = task->main_measure();
+  EXPECT_TRUE(task->report(measures).contains(main.name));
+  EXPECT_FALSE(main.lower_is_better);
+}
+
+TEST_F(ImageNetTaskTest, FirstGuessesAreCounted) {
+  const auto task = this->task({"data.held_out_per_class=3"});
+  at::NoGradGuard no_grad;
+  // A bias on the logits outweighs the picture: class 1 whatever is seen.
+  task->model().named_parameters()["decoder.output.bias"].copy_(at::tensor({0.0, 1e4, 0.0}));
+  const Measures measures = task->measure(first_batch(*task->dataset(Split::kEval), 9));
+  EXPECT_EQ(measures.at("top_1").sum, 3.0);
+  EXPECT_NEAR(measures.at("loss").sum, 6e4, 600.0);
+}
+
+TEST_F(ImageNetTaskTest, WithoutHeldOutPicturesThereIsNoDatasetOfThem) {
+  EXPECT_EQ(task()->dataset(Split::kEval), nullptr);
+}
+
+TEST_F(ImageNetTaskTest, ClassesAreNamedAfterTheirFoldersUnlessTheseAreNumbers) {
+  EXPECT_EQ(task()->labels(), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_TRUE(make_task(File{"tiny.toml", kTiny})->labels().empty());
+  fs::rename(root_ / "a", root_ / "n01440764");
+  EXPECT_EQ(task()->labels(), (std::vector<std::string>{"b", "c", "n01440764"}));
+  fs::rename(root_ / "b", root_ / "n01443537");
+  fs::rename(root_ / "c", root_ / "n01484850");
+  EXPECT_TRUE(task()->labels().empty());
+}
+
+TEST_F(ImageNetTaskTest, ConfigsKeysAreAllInOneTable) {
+  const auto task = this->task({"data.randaugment.layers=2", "data.crop=\"shifted\"",
+                                "data.cache_gib=0.5", "data.held_out_per_class=1"});
+  const std::string text = task->config();
+  for (const char* line :
+       {"data.randaugment.layers = 2\n", "data.crop = 'shifted'\n", "data.cache_gib = 0.5\n",
+        "data.held_out_per_class = 1\n", "data.mixup = 0.2\n", "data.min_area = 0.08\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
+  }
+  EXPECT_EQ(make_task(File{"again.toml", text})->config(), text);
+  EXPECT_EQ(error_of([&] { this->task({"data.mixup=2.0"}); }),
+            "command line: 'data.mixup' must be at most 1, got 2");
+}
+
+}  // namespace
+}  // namespace perceiver
