@@ -11,7 +11,8 @@ struct FlowField {
   Tensor valid;  // bool [H, W]: where the flow is known
 };
 
-// By the first bytes. In a .flo, a pixel of 1e9 or more in size is unknown.
+// By the first bytes. In a .flo, a pixel of 1e9 or more in size is unknown. Where the flow is not
+// known, it reads 0.
 FlowField decode_flow(const File& file);
 
 std::string encode_flo(const Tensor& flow);             // float [2, H, W]
