@@ -47,13 +47,13 @@ GeneratedPair to_pair(const Rendering& first, const Rendering& second) {
   for (int64_t i = 0; i < pixels; ++i) {
     const float u = first.motion[2 * i], v = first.motion[2 * i + 1];
     flow[i] = u, flow[pixels + i] = v;
-    const float x = std::round(static_cast<float>(i % width) + u);
-    const float y = std::round(static_cast<float>(i / width) + v);
+    const float x = static_cast<float>(i % width) + u + 0.5f;
+    const float y = static_cast<float>(i / width) + v + 0.5f;
     const bool inside =
         x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height);
     hidden[i] =
         !inside ||
-        second.front[static_cast<int64_t>(y) * width + static_cast<int64_t>(x)] != first.front[i];
+        first.front[i] != second.front[static_cast<int64_t>(y) * width + static_cast<int64_t>(x)];
   }
   return made;
 }

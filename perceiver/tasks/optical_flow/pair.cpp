@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-
 namespace perceiver {
 
 FlowPair reversed(const FlowPair& pair, const Tensor& hidden) {
@@ -19,8 +17,8 @@ FlowPair reversed(const FlowPair& pair, const Tensor& hidden) {
   for (int64_t i = 0; i < pixels; ++i) {
     if (!known[i] || not_seen[i]) continue;
     const float u = flow[i], v = flow[pixels + i];
-    const float x = std::round(static_cast<float>(i % width) + u);
-    const float y = std::round(static_cast<float>(i / width) + v);
+    const float x = static_cast<float>(i % width) + u + 0.5f;
+    const float y = static_cast<float>(i / width) + v + 0.5f;
     if (!(x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height)))
       continue;
     const int64_t end = static_cast<int64_t>(y) * width + static_cast<int64_t>(x);

@@ -17,7 +17,7 @@ Affine rotation(double angle) {
 }
 
 void recolour(Layer& layer, Rng& rng) {
-  const double brightness = 20.0 * rng.normal(), contrast = std::exp(0.15 * rng.normal());
+  const double brightness = 16.0 * rng.normal(), contrast = std::exp(0.12 * rng.normal());
   for (int c = 0; c < 3; ++c) {
     layer.gain[c] = static_cast<float>(contrast * std::exp(0.08 * rng.normal()));
     layer.offset[c] = static_cast<float>(brightness + 8.0 * rng.normal() +
@@ -84,13 +84,21 @@ void Scene::fill(Layer& layer, Rng& rng) const {
   const bool own = textures_.pictures.size() == 0 || rng.chance(config_.procedural_share);
   layer.texture = (own ? textures_.procedural : textures_.pictures).any(rng);
   const double texels = log_uniform(1.0 / config_.zoom_in, config_.zoom_out, rng);
+  // The frame stays inside of the texture where it fits: mirrored edges look made.
+  const auto place = [&](int64_t texture, int64_t frame) {
+    const auto all = static_cast<double>(texture), shown = texels * static_cast<double>(frame);
+    return 0.5 * all + rng.uniform(-0.5, 0.5) * std::max(all - shown, 0.2 * all);
+  };
+  const double x = place(layer.texture->width(), width_);
+  const double y = place(layer.texture->height(), height_);
   // Photographs mostly stand upright.
-  const Affine turned = rotation(own ? rng.uniform(0.0, kTurn) : 0.2 * rng.normal());
+  const Affine turned = rotation(own ? rng.uniform(0.0, kTurn) : 0.15 * rng.normal());
   const double side = rng.chance(0.5) ? texels : -texels;
-  layer.to_texture = translation(rng.uniform() * static_cast<double>(layer.texture->width()),
-                                 rng.uniform() * static_cast<double>(layer.texture->height()))
+  layer.to_texture = translation(x, y)
                          .after(Affine{side, 0, 0, texels})
-                         .after(turned);
+                         .after(turned)
+                         .after(translation(-0.5 * static_cast<double>(width_),
+                                            -0.5 * static_cast<double>(height_)));
   recolour(layer, rng);
 }
 
