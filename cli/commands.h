@@ -13,6 +13,7 @@ class App;
 namespace perceiver {
 
 void add_convert_command(CLI::App& app);
+void add_flow_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
 void add_run_command(CLI::App& app);

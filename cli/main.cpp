@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", PERCEIVER_VERSION, "Print the version and exit");
   add_paper_command(app);
   add_inspect_command(app);
+  add_flow_command(app);
   add_run_command(app);
   add_convert_command(app);
   try {

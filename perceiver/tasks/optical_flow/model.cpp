@@ -22,6 +22,10 @@ static std::vector<int64_t> input_grid_of(const OpticalFlowConfig& c) {
   return grid;
 }
 
+double pixels_per_unit(const OpticalFlowConfig& config) {
+  return config.semantics.flow_in_pixels ? 1.0 : kPixelScale;
+}
+
 OpticalFlowImpl::OpticalFlowImpl(const OpticalFlowConfig& config)
     : config_(config), fourier_(input_grid_of(config), config.num_bands) {
   const int64_t frame_channels = config.concat_frames ? 6 : 3;

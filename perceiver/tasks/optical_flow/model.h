@@ -42,6 +42,10 @@ void fields(Visitor& visit, OpticalFlowConfig& c) {
   visit("semantics", c.semantics);
 }
 
+// What a model's flow must be multiplied by to be in pixels: 1, or 20 where it computes as Hugging
+// Face does.
+double pixels_per_unit(const OpticalFlowConfig& config);
+
 class OpticalFlowImpl : public torch::nn::Module {
  public:
   explicit OpticalFlowImpl(const OpticalFlowConfig& config);
@@ -59,12 +63,15 @@ class OpticalFlowImpl : public torch::nn::Module {
     return perceiver_->process(perceiver_->encode(inputs), inputs);
   }
 
-  // latents [B, N, D], queries [B, O, C] for every pixel -> flow [B, 2, H, W], in pixels
+  // latents [B, N, D], queries [B, O, C] for every pixel -> flow [B, 2, H, W], in units of
+  // pixels_per_unit()
   Tensor decode(const Tensor& latents, const Tensor& queries);
 
   Tensor forward(const Tensor& frames);  // -> flow [B, 2, H, W]
 
   ModelSummary summary() const;
+
+  const OpticalFlowConfig& config() const { return config_; }
 
  private:
   std::vector<int64_t> query_grid() const;

@@ -1,0 +1,136 @@
+#include "perceiver/tasks/optical_flow/tiling.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+namespace {
+
+constexpr int64_t kMinOverlap = 20;  // the released notebook's
+// What a pass takes beside the planned arrays: the kernels' own memory, the allocator's rounding.
+constexpr double kShareOfMemory = 0.8;
+// Beyond this a GPU is busy anyway.
+constexpr int64_t kMostTilesAtOnce = 16;
+
+struct Margins {
+  int64_t before, after;
+};
+
+Margins margins(int64_t size, int64_t tile) {
+  const int64_t missing = std::max<int64_t>(0, tile - size);
+  return {missing / 2, missing - missing / 2};
+}
+
+// [..., H, W] with the edges repeated until both sizes are a tile's at least.
+Tensor with_edges_repeated(const Tensor& frames, Margins rows, Margins columns) {
+  const auto indices = [](int64_t size, Margins m) {
+    return at::arange(-m.before, size + m.after, at::kLong).clamp(0, size - 1);
+  };
+  return frames.index_select(-2, indices(frames.size(-2), rows))
+      .index_select(-1, indices(frames.size(-1), columns));
+}
+
+Tensor cut(const Tensor& x, TileCorner corner, int64_t height, int64_t width) {
+  return x.narrow(-2, corner.y, height).narrow(-1, corner.x, width);
+}
+
+}  // namespace
+
+std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement placement) {
+  if (size <= tile) return {0};
+  const int64_t longest_step = tile - std::min(kMinOverlap, tile / 2);
+  std::vector<int64_t> starts;
+  if (placement == TilePlacement::kNotebook) {
+    // One that touches the edge or reaches beyond it is the last already: the notebook runs such a
+    // tile twice, or fails.
+    for (int64_t start = 0; start + tile < size; start += longest_step) starts.push_back(start);
+    starts.push_back(size - tile);
+    return starts;
+  }
+  const int64_t steps = (size - tile + longest_step - 1) / longest_step;
+  for (int64_t i = 0; i <= steps; ++i) starts.push_back(i * (size - tile) / steps);
+  return starts;
+}
+
+std::vector<TileCorner> tile_corners(const OpticalFlowConfig& config, int64_t height, int64_t width,
+                                     TilePlacement placement) {
+  std::vector<TileCorner> corners;
+  for (const int64_t y : tile_starts(height, config.height, placement)) {
+    for (const int64_t x : tile_starts(width, config.width, placement)) corners.push_back({y, x});
+  }
+  return corners;
+}
+
+Tensor tile_weights(int64_t height, int64_t width) {
+  const auto distance = [](int64_t size) {
+    const Tensor from_start = at::arange(1, size + 1, at::kDouble);
+    return at::minimum(from_start, from_start.flip(0));
+  };
+  return at::minimum(distance(height).unsqueeze(1), distance(width).unsqueeze(0));
+}
+
+FlowMosaic::FlowMosaic(int64_t height, int64_t width)
+    : sum_(at::zeros({2, height, width}, at::kDouble)),
+      weights_(at::zeros({height, width}, at::kDouble)) {}
+
+void FlowMosaic::add(const Tensor& flow, TileCorner corner) {
+  const int64_t height = flow.size(1), width = flow.size(2);
+  const Tensor weights = tile_weights(height, width);
+  cut(sum_, corner, height, width).add_(flow.to(at::kDouble) * weights);
+  cut(weights_, corner, height, width).add_(weights);
+}
+
+Tensor FlowMosaic::flow() const { return sum_ / weights_; }
+
+int64_t tiles_at_once(const OpticalFlowImpl& model, int64_t free_bytes) {
+  const Tensor weight = model.parameters().front();
+  const OpticalFlowConfig& config = model.config();
+  const MemoryPlan plan = plan_memory(
+      model.summary(), 1, static_cast<int64_t>(weight.element_size()), config.decode_slice);
+  const int64_t needed = plan.peak() - plan.weights;
+  if (needed > free_bytes) {
+    constexpr double kMebibyte = 1 << 20;
+    fail("too little memory: a tile of {} x {} needs about {:.0f} MiB, {:.0f} MiB are free",
+         config.width, config.height, needed / kMebibyte, free_bytes / kMebibyte);
+  }
+  if (weight.is_cpu()) return 1;
+  const auto fitting = static_cast<int64_t>(free_bytes * kShareOfMemory / needed);
+  return std::clamp<int64_t>(fitting, 1, kMostTilesAtOnce);
+}
+
+Tensor tiled_flow(OpticalFlowImpl& model, const Tensor& frames, const Tiling& tiling) {
+  check_shape(frames, {2, 3, kAny, kAny}, "frames");
+  const at::NoGradGuard no_grad;
+  const OpticalFlowConfig& config = model.config();
+  const Margins rows = margins(frames.size(2), config.height);
+  const Margins columns = margins(frames.size(3), config.width);
+  const Tensor padded = with_edges_repeated(frames, rows, columns);
+  const std::vector<TileCorner> corners =
+      tile_corners(config, padded.size(2), padded.size(3), tiling.placement);
+  const at::TensorOptions place = model.parameters().front().options();
+
+  FlowMosaic mosaic(padded.size(2), padded.size(3));
+  const auto count = static_cast<int64_t>(corners.size());
+  const int64_t passes = (count + tiling.tiles_at_once - 1) / tiling.tiles_at_once;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    // Passes of equal size: six tiles of which four fit are twice three.
+    const int64_t begin = pass * count / passes, end = (pass + 1) * count / passes;
+    std::vector<Tensor> tiles;
+    for (int64_t i = begin; i < end; ++i) {
+      tiles.push_back(cut(padded, corners[i], config.height, config.width));
+    }
+    const Tensor values = at::stack(tiles).to(place.device()).to(at::kFloat) / 255 * 2 - 1;
+    const Tensor flow = model.forward(values.to(place.dtype())).to(at::kCPU, at::kFloat);
+    for (int64_t i = begin; i < end; ++i) mosaic.add(flow[i - begin], corners[i]);
+  }
+  const Tensor whole = mosaic.flow() * pixels_per_unit(config);
+  return cut(whole, {rows.before, columns.before}, frames.size(2), frames.size(3))
+      .to(at::kFloat)
+      .contiguous();
+}
+
+}  // namespace perceiver
