@@ -13,14 +13,14 @@ class App;
 namespace perceiver {
 
 void add_attend_command(CLI::App& app);
-void add_classify_command(CLI::App& app);
 void add_autoencode_command(CLI::App& app);
+void add_classify_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
+void add_data_command(CLI::App& app);
 void add_encode_command(CLI::App& app);
+void add_eval_command(CLI::App& app);
 void add_fill_command(CLI::App& app);
 void add_flow_command(CLI::App& app);
-void add_data_command(CLI::App& app);
-void add_eval_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
 void add_query_command(CLI::App& app);

@@ -68,20 +68,20 @@ int run(int argc, char** argv) {
   app.footer("  perceiver paper\n  perceiver inspect configs/flow_patches.toml");
   app.require_subcommand(1);
   app.set_version_flag("--version", PERCEIVER_VERSION, "Print the version and exit");
-  add_classify_command(app);
-  add_attend_command(app);
-  add_paper_command(app);
-  add_inspect_command(app);
   add_fill_command(app);
+  add_classify_command(app);
   add_flow_command(app);
+  add_autoencode_command(app);
   add_encode_command(app);
   add_query_command(app);
-  add_run_command(app);
-  add_convert_command(app);
-  add_autoencode_command(app);
+  add_attend_command(app);
   add_train_command(app);
   add_eval_command(app);
   add_data_command(app);
+  add_run_command(app);
+  add_convert_command(app);
+  add_inspect_command(app);
+  add_paper_command(app);
   try {
     const std::span<char* const> words(argv + 1, argc - 1);
     const std::string unknown = argc == 1 ? "a verb is missing" : unknown_word(app, words);

@@ -20,7 +20,11 @@ class Rng {
  public:
   // `purpose` tells streams apart that are drawn for the same example.
   explicit Rng(uint64_t seed, uint64_t epoch = 0, uint64_t index = 0, uint64_t purpose = 0)
-      : key_(scramble(scramble(scramble(scramble(seed) + epoch) + index) + purpose)) {}
+      : epoch_(epoch),
+        key_(scramble(scramble(scramble(scramble(seed) + epoch) + index) + purpose)) {}
+
+  // For examples that grow harder as training goes on.
+  uint64_t epoch() const { return epoch_; }
 
   uint64_t bits() { return scramble(key_ + counter_++); }
 
@@ -42,7 +46,7 @@ class Rng {
   }
 
  private:
-  uint64_t key_, counter_ = 0;
+  uint64_t epoch_, key_, counter_ = 0;
 };
 
 }  // namespace perceiver

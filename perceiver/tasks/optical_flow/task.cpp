@@ -2,13 +2,18 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/tasks/optical_flow/data.h"
+#include "perceiver/tasks/optical_flow/loss.h"
+#include "perceiver/tasks/optical_flow/measures.h"
 #include "perceiver/tasks/optical_flow/model.h"
+#include "perceiver/tasks/optical_flow/tiling.h"
 #include "perceiver/tasks/settings.h"
 
 namespace perceiver {
 namespace {
 
-using Config = Settings<OpticalFlowConfig>;
+using Config = Experiment<OpticalFlowConfig, FlowDataConfig>;
+constexpr double kTrainingUnit = 20.0;  // pixels; see loss.h
 
 class OpticalFlowTask : public Task {
  public:
@@ -23,6 +28,47 @@ class OpticalFlowTask : public Task {
     const Tensor flow = model_(at::rand({batch, 2, 3, c.height, c.width}) * 2 - 1);
     return pixels_to_elements(flow);
   }
+
+  std::string config() const override { return to_toml(config_); }
+  const TrainConfig& train_config() const override { return config_.train; }
+  const EvalConfig& eval_config() const override { return config_.eval; }
+
+  std::unique_ptr<Dataset> dataset(Split split) const override {
+    const ImageSize size{config_.model.height, config_.model.width};
+    return split == Split::kTrain ? flow_training_data(config_.data, size)
+                                  : flow_held_out_data(config_.data, size);
+  }
+
+  Loss loss(const Example& batch) override {
+    const Tensor flow = model_(to_model_range(batch.at("frames")));
+    return end_point_error(flow * (pixels_per_unit(config_.model) / kTrainingUnit),
+                           batch.at("flow") / kTrainingUnit, batch.at("valid"));
+  }
+
+  // At the frames' own size, by tiles.
+  Measures measure(const Example& batch) override {
+    Measures all;
+    for (int64_t i = 0; i < batch.at("size").size(0); ++i) {
+      const int64_t height = batch.at("size")[i][0].item<int64_t>();
+      const int64_t width = batch.at("size")[i][1].item<int64_t>();
+      const auto whole = [&](const char* name) {
+        return batch.at(name)[i].narrow(-2, 0, height).narrow(-1, 0, width);
+      };
+      const Tensor flow =
+          tiled_flow(*model_, whole("frames"), {.tiles_at_once = config_.eval.batch});
+      const FlowField truth{whole("flow").to(at::kCPU), whole("valid").to(at::kCPU)};
+      const FlowMeasures m = measure_flow(flow, truth);
+      const auto pixels = static_cast<double>(m.num_pixels);
+      const auto add = [&](const char* name, double mean) {
+        all[name].sum += mean * pixels, all[name].weight += pixels;
+      };
+      add("epe", m.epe), add("above_1", m.above_1), add("above_3", m.above_3);
+      add("above_5", m.above_5), add("fl_all", m.fl_all);
+    }
+    return all;
+  }
+
+  MainMeasure main_measure() const override { return {"epe"}; }
 
  private:
   Config config_;

@@ -1,0 +1,33 @@
+#include "perceiver/tasks/optical_flow/pair.h"
+
+#include <ATen/ATen.h>
+
+namespace perceiver {
+
+FlowPair reversed(const FlowPair& pair, const Tensor& hidden) {
+  const int64_t height = pair.flow.size(1), width = pair.flow.size(2), pixels = height * width;
+  const Tensor forward = pair.flow.contiguous(), valid = pair.valid.contiguous();
+  const Tensor unseen = hidden.defined() ? hidden.contiguous() : at::zeros_like(valid);
+  const auto* flow = forward.data_ptr<float>();
+  const auto* known = valid.data_ptr<bool>();
+  const auto* not_seen = unseen.data_ptr<bool>();
+  Tensor back = at::zeros_like(forward), landed = at::zeros({height, width}, at::kFloat);
+  auto* sum = back.data_ptr<float>();
+  auto* count = landed.data_ptr<float>();
+  for (int64_t i = 0; i < pixels; ++i) {
+    if (!known[i] || not_seen[i]) continue;
+    const float u = flow[i], v = flow[pixels + i];
+    const float x = static_cast<float>(i % width) + u + 0.5f;
+    const float y = static_cast<float>(i / width) + v + 0.5f;
+    if (!(x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height)))
+      continue;
+    const int64_t end = static_cast<int64_t>(y) * width + static_cast<int64_t>(x);
+    sum[end] -= u, sum[pixels + end] -= v, count[end] += 1.0f;
+  }
+  for (int64_t i = 0; i < pixels; ++i) {
+    if (count[i] > 1.0f) sum[i] /= count[i], sum[pixels + i] /= count[i];
+  }
+  return {pair.frames.flip(0), back, landed.gt(0.0)};
+}
+
+}  // namespace perceiver
