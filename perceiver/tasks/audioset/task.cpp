@@ -46,6 +46,15 @@ class AudioSetTask : public Task {
     return each_view(inputs, [](const Tensor& latents) { return latents; });
   }
 
+  std::vector<InputView> views(const Example& inputs) const override {
+    const int64_t sounds = model_->num_sound_elements();
+    return {{.modality = "audio", .grid = {sounds}},
+            {.modality = "video",
+             .first = sounds,
+             .grid = model_->patches(),
+             .pictures = inputs.at("video")[0]}};
+  }
+
  private:
   // One by one: sixteen input arrays at once are large.
   Tensor each_view(const Example& inputs, const std::function<Tensor(const Tensor&)>& result) {
@@ -53,9 +62,8 @@ class AudioSetTask : public Task {
     std::vector<Tensor> results;
     for (int64_t i = 0; i < inputs.at("video").size(0); ++i) {
       const Tensor video = inputs.at("video").narrow(0, i, 1).to(options.device());
-      results.push_back(
-          result(model_->encode(video.to(at::kFloat).div(255).to(options),
-                                inputs.at("audio").narrow(0, i, 1).to(options.device()))));
+      results.push_back(result(model_->encode(video.to(at::kFloat).div(255).to(options),
+                                              inputs.at("audio").narrow(0, i, 1).to(options))));
     }
     return at::cat(results);
   }

@@ -2,6 +2,7 @@
 
 #include "perceiver/modalities/text_file.h"
 #include "perceiver/tasks/language/classifier.h"
+#include "perceiver/tasks/language/text_view.h"
 #include "perceiver/tasks/settings.h"
 #include "perceiver/tasks/task.h"
 
@@ -37,6 +38,10 @@ class TextClassification : public Task {
   Tensor encode(const Example& inputs) override {
     const TokenBatch rows = text_rows(inputs, model_->parameters().front().device());
     return model_->encode(rows.ids, rows.mask);
+  }
+
+  std::vector<InputView> views(const Example& inputs) const override {
+    return {view_of_bytes(inputs)};
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "perceiver/tasks/language/bert.h"
 #include "perceiver/tasks/language/data.h"
 #include "perceiver/tasks/language/model.h"
+#include "perceiver/tasks/language/text_view.h"
 #include "perceiver/tasks/settings.h"
 
 namespace perceiver {

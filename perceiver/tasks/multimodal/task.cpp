@@ -70,6 +70,17 @@ class MultimodalTask : public Task {
     return each_chunk(inputs, [](const Tensor& latents) { return latents; });
   }
 
+  std::vector<InputView> views(const Example& inputs) const override {
+    const MultimodalConfig& c = config_.model;
+    const std::vector<int64_t> patches =
+        patch_grid({c.num_frames, c.image_size, c.image_size}, c.patch);
+    const int64_t sounds = model_->num_outputs().at("audio");
+    return {
+        {.modality = "audio", .grid = {sounds}},
+        {.modality = "image", .first = sounds, .grid = patches, .pictures = inputs.at("image")[0]},
+        {.modality = "label", .first = sounds + c10::multiply_integers(patches), .grid = {1}}};
+  }
+
  private:
   // One by one: the input array of a chunk is large already.
   Tensor each_chunk(const Example& inputs, const std::function<Tensor(const Tensor&)>& result) {

@@ -57,6 +57,8 @@ OpticalFlowImpl::OpticalFlowImpl(const OpticalFlowConfig& config)
 
 std::vector<int64_t> OpticalFlowImpl::query_grid() const { return query_grid_of(config_); }
 
+std::vector<int64_t> OpticalFlowImpl::input_grid() const { return input_grid_of(config_); }
+
 Tensor OpticalFlowImpl::content(const Tensor& frames) {
   if (config_.patch == FlowPatch::kConv) {
     if (config_.concat_frames) return pixels_to_elements(conv_stage_(frames.flatten(1, 2)));

@@ -74,6 +74,7 @@ class OpticalFlowImpl : public torch::nn::Module {
 
   Tensor forward(const Tensor& frames);  // -> flow [B, 2, H, W]
 
+  std::vector<int64_t> input_grid() const;  // {H, W} of the input array, or {2, H, W}
   ModelSummary summary() const;
 
   const OpticalFlowConfig& config() const { return config_; }

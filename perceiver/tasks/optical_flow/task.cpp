@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/core/error.h"
+#include "perceiver/media/image.h"
 #include "perceiver/tasks/optical_flow/data.h"
 #include "perceiver/tasks/optical_flow/loss.h"
 #include "perceiver/tasks/optical_flow/measures.h"
@@ -27,6 +29,37 @@ class OpticalFlowTask : public Task {
     const OpticalFlowConfig& c = config_.model;
     const Tensor flow = model_(at::rand({batch, 2, 3, c.height, c.width}) * 2 - 1);
     return pixels_to_elements(flow);
+  }
+
+  // -> tile uint8 [1, 2, 3, h, w], the middle one of two frames of any size
+  Example read(std::span<const File> files) const override {
+    if (files.size() != 2) {
+      fail("optical flow needs two files, the frames; got {}", files.size());
+    }
+    const Tensor first = decode_image(files[0]), second = decode_image(files[1]);
+    if (first.sizes() != second.sizes()) {
+      fail("{} is {} x {}, {} is {} x {}: the two frames must have one size", files[0].name,
+           first.size(2), first.size(1), files[1].name, second.size(2), second.size(1));
+    }
+    const FrameTiles tiles =
+        cut_into_tiles(config_.model, at::stack({first, second}), TilePlacement::kEven);
+    const TileCorner corner = tiles.corners[tiles.corners.size() / 2];
+    return {{"tile", tiles.padded.narrow(2, corner.y, config_.model.height)
+                         .narrow(3, corner.x, config_.model.width)
+                         .unsqueeze(0)}};
+  }
+
+  Tensor encode(const Example& inputs) override {
+    const Tensor frames = to_model_range(inputs.at("tile").to(at::kFloat));
+    return model_->encode(model_->input_array(in_place_of(*model_, frames)));
+  }
+
+  std::vector<InputView> views(const Example& inputs) const override {
+    const Tensor frames = inputs.at("tile")[0];
+    const std::vector<int64_t> grid = model_->input_grid();
+    return {{.modality = grid.size() == 3 ? "frames" : "both frames",
+             .grid = grid,
+             .pictures = grid.size() == 3 ? frames : frames.narrow(0, 0, 1)}};
   }
 
   std::string config() const override { return to_toml(config_); }
