@@ -77,7 +77,7 @@ class AudioSetImpl : public torch::nn::Module {
 
   ModelSummary summary() const;
 
-  int64_t num_sound_elements() const { return num_sound_elements_; }  // first in the input array
+  int64_t num_sounds() const { return num_sound_elements_; }  // first in the input array
   const std::vector<int64_t>& patches() const { return patches_; }    // {T, H, W}, after them
 
  private:

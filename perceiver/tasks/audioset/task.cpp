@@ -47,7 +47,7 @@ class AudioSetTask : public Task {
   }
 
   std::vector<InputView> views(const Example& inputs) const override {
-    const int64_t sounds = model_->num_sound_elements();
+    const int64_t sounds = model_->num_sounds();
     return {{.modality = "audio", .grid = {sounds}},
             {.modality = "video",
              .first = sounds,
