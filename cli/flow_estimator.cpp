@@ -13,7 +13,8 @@ FlowEstimator::FlowEstimator(Session& session, const FrameSource& source, const 
     : model_(model_as<OpticalFlowImpl>(session.model, "flow", "optical_flow")),
       options_(options),
       // Asked once: what a pass has taken on a GPU, the allocator keeps and the system calls used.
-      tiling_({options.placement, tiles_at_once(model_, free_memory(session.device))}),
+      tiling_(
+          {options.placement, tiles_at_once(model_, session.device, free_memory(session.device))}),
       total_known_(source.num_pairs().has_value()) {
   const OpticalFlowConfig& config = model_.config();
   const size_t tiles =

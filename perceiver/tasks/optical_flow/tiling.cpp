@@ -38,6 +38,24 @@ Tensor cut(const Tensor& x, TileCorner corner, int64_t height, int64_t width) {
   return x.narrow(-2, corner.y, height).narrow(-1, corner.x, width);
 }
 
+// Values that the plan does not count: where no faster kernel takes an attention, the definition
+// holds all of its scores and their softmax.
+int64_t scores_held(const ModelSummary& summary, at::Device device, at::ScalarType dtype,
+                    int64_t slice) {
+  int64_t most = 0;
+  for (const Part& part : summary.parts) {
+    if (!part.attention) continue;
+    AttentionCase c = *part.attention;
+    c.device = device;
+    c.dtype = dtype;
+    if (select_attention_kernel(c).name != "reference") continue;
+    const int64_t queries =
+        part.name.starts_with("decoder") ? std::min(slice, c.queries) : c.queries;
+    most = std::max(most, 2 * c.heads * queries * c.keys);
+  }
+  return most;
+}
+
 }  // namespace
 
 std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement placement) {
@@ -86,18 +104,21 @@ void FlowMosaic::add(const Tensor& flow, TileCorner corner) {
 
 Tensor FlowMosaic::flow() const { return sum_ / weights_; }
 
-int64_t tiles_at_once(const OpticalFlowImpl& model, int64_t free_bytes) {
-  const Tensor weight = model.parameters().front();
+int64_t tiles_at_once(const OpticalFlowImpl& model, at::Device device, int64_t free_bytes) {
   const OpticalFlowConfig& config = model.config();
-  const MemoryPlan plan = plan_memory(
-      model.summary(), 1, static_cast<int64_t>(weight.element_size()), config.decode_slice);
-  const int64_t needed = plan.peak() - plan.weights;
+  const ModelSummary summary = model.summary();
+  const Tensor weight = model.parameters().front();
+  const auto value_bytes = static_cast<int64_t>(weight.element_size());
+  const MemoryPlan plan = plan_memory(summary, 1, value_bytes, config.decode_slice);
+  const int64_t needed =
+      plan.peak() - plan.weights +
+      value_bytes * scores_held(summary, device, weight.scalar_type(), config.decode_slice);
   if (needed > free_bytes) {
     constexpr double kMebibyte = 1 << 20;
     fail("too little memory: a tile of {} x {} needs about {:.0f} MiB, {:.0f} MiB are free",
          config.width, config.height, needed / kMebibyte, free_bytes / kMebibyte);
   }
-  if (weight.is_cpu()) return 1;
+  if (device.is_cpu()) return 1;
   const auto fitting = static_cast<int64_t>(free_bytes * kShareOfMemory / needed);
   return std::clamp<int64_t>(fitting, 1, kMostTilesAtOnce);
 }

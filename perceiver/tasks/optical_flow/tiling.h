@@ -60,9 +60,9 @@ class FlowMosaic {
   Tensor sum_, weights_;  // [2, H, W], [H, W]
 };
 
-// The tiles whose pass fits into so much memory, at least 1; fails when not even one does. On the
-// CPU always one: there more at once are no faster.
-int64_t tiles_at_once(const OpticalFlowImpl& model, int64_t free_bytes);
+// How many tiles of a pass fit into so much memory of the device, at most 16; fails when not even
+// one does. On the CPU always one: there more at once are no faster.
+int64_t tiles_at_once(const OpticalFlowImpl& model, at::Device device, int64_t free_bytes);
 
 struct Tiling {
   TilePlacement placement = TilePlacement::kEven;

@@ -211,14 +211,27 @@ INSTANTIATE_TEST_SUITE_P(Variants, TiledFlowVariants,
                                                           FlowPatch::kConv),
                                           testing::Bool()));
 
-TEST(TilesAtOnce, IsOneOnTheCpu) { EXPECT_EQ(tiles_at_once(*awake(tiny()), int64_t{1} << 40), 1); }
-
-TEST(TilesAtOnce, OneThatDoesNotFitIsAnError) {
+// The released tile, with few latents.
+OpticalFlow wide_model() {
   OpticalFlowConfig config = tiny();
   config.height = 368;
   config.width = 496;
-  const OpticalFlow model(config);
-  EXPECT_EQ(error_of([&] { tiles_at_once(*model, int64_t{20} << 20); }),
+  return OpticalFlow(config);
+}
+
+TEST(TilesAtOnce, AreAsManyAsFitOnAGpuAndOneOnTheCpu) {
+  OpticalFlow model = wide_model();
+  const auto gibibytes = [](int64_t count) { return count << 30; };
+  EXPECT_EQ(tiles_at_once(*model, at::kCPU, gibibytes(100)), 1);
+  // 72 MiB as planned, and twice 8 x 182,528 scores of 4 bytes; four fifths are filled.
+  EXPECT_EQ(tiles_at_once(*model, at::kCUDA, gibibytes(1)), 9);
+  EXPECT_EQ(tiles_at_once(*model, at::kCUDA, gibibytes(100)), 16);
+  model->to(at::kBFloat16);
+  EXPECT_EQ(tiles_at_once(*model, at::kCUDA, gibibytes(1)), 16);
+}
+
+TEST(TilesAtOnce, OneThatDoesNotFitIsAnError) {
+  EXPECT_EQ(error_of([&] { tiles_at_once(*wide_model(), at::kCPU, int64_t{20} << 20); }),
             "too little memory: a tile of 496 x 368 needs about 72 MiB, 20 MiB are free");
 }
 
