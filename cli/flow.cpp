@@ -2,17 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 
 #include "cli/commands.h"
+#include "cli/flow_estimator.h"
 #include "cli/flow_output.h"
 #include "cli/flow_report.h"
-#include "cli/progress.h"
 #include "cli/session.h"
 #include "perceiver/core/error.h"
-#include "perceiver/core/memory.h"
 #include "perceiver/media/image.h"
-#include "perceiver/tasks/optical_flow/tiling.h"
 
 namespace perceiver {
 namespace {
@@ -24,50 +21,6 @@ struct FlowArgs {
   std::string show, ground_truth, error_picture, consistency;
   std::string tiles = std::string(to_word(TilePlacement::kEven));
   bool json = false, jsonl = false;
-};
-
-// Where a model has no number, nothing is known.
-FlowField as_field(const Tensor& flow) { return {flow, flow.isfinite().all(0)}; }
-
-// The model at work on pair after pair.
-class Estimator {
- public:
-  Estimator(Session& session, const FlowArgs& args, const FrameSource& source)
-      : model_(model_as<OpticalFlowImpl>(session.model, "flow", "optical_flow")),
-        both_ways_(!args.consistency.empty()) {
-    tiling_ = {.placement = args.tiles == to_word(TilePlacement::kEven) ? TilePlacement::kEven
-                                                                        : TilePlacement::kNotebook,
-               .tiles_at_once = tiles_at_once(model_, free_memory(session.device))};
-    const size_t tiles =
-        tile_corners(model_.config(), source.height(), source.width(), tiling_.placement).size();
-    work_ = attention_work(model_.summary()) * static_cast<double>(tiles * (both_ways_ ? 2 : 1));
-    total_known_ = source.num_pairs().has_value();
-    if (total_known_) progress_.emplace("flow", work_ * static_cast<double>(*source.num_pairs()));
-  }
-
-  // The flow from the first frame to the second; `report` gets its time and what else is known.
-  FlowField estimate(const Frame& first, const Frame& second, PairReport& report) {
-    if (!total_known_) progress_.emplace("flow of " + first.name, work_);
-    const auto start = std::chrono::steady_clock::now();
-    const Tensor frames = at::stack({first.pixels, second.pixels});
-    FlowField field = as_field(tiled_flow(model_, frames, tiling_));
-    if (both_ways_)
-      consistent_ = consistent(field.flow, tiled_flow(model_, frames.flip(0), tiling_));
-    report.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    progress_->clear();
-    return field;
-  }
-
-  const Tensor& consistent_pixels() const { return consistent_; }  // bool [H, W], of the last pair
-
- private:
-  OpticalFlowImpl& model_;
-  Tiling tiling_;
-  bool both_ways_, total_known_;
-  double work_;
-  std::optional<PassProgress> progress_;
-  Tensor consistent_;
 };
 
 // A picture for each pair beside the flow itself; nothing where the option was not given.
@@ -147,11 +100,16 @@ void flow_of_frames(const FlowArgs& args) {
   if (!second) fail("{}: has {} frame, flow needs two", source.files()[0], first ? "one" : "no");
 
   Session session(args.session);
-  Estimator estimator(session, args, source);
+  const bool even = args.tiles == to_word(TilePlacement::kEven);
+  FlowEstimator estimator(session, source,
+                          {.placement = even ? TilePlacement::kEven : TilePlacement::kNotebook,
+                           .both_ways = !args.consistency.empty()});
   std::vector<PairReport> reports;
   while (second) {
     PairReport report{.first = first->name, .second = second->name};
-    const FlowField field = estimator.estimate(*first, *second, report);
+    const FlowEstimate estimate = estimator(*first, *second);
+    const FlowField& field = estimate.flow;
+    report.seconds = estimate.seconds;
     describe_flow(report, field);
     if (const std::optional<FlowField> known = truth.of(*first)) {
       report.measures = measure_flow(field.flow, *known);
@@ -160,7 +118,7 @@ void flow_of_frames(const FlowArgs& args) {
       }
     }
     if (masks) {
-      const Tensor mask = estimator.consistent_pixels();
+      const Tensor& mask = estimate.consistent;
       report.consistent = mask.to(at::kDouble).mean().item<double>();
       report.consistency = masks.write(first->stem, (mask.to(at::kByte) * 255).unsqueeze(0));
     }
@@ -266,7 +224,8 @@ void add_flow_command(CLI::App& app) {
   command
       ->add_option("inputs", args->inputs,
                    "Two pictures, a folder of them, or a video; default: a shipped sample")
-      ->expected(0, 2);
+      ->expected(0, 2)
+      ->option_text("A B | FOLDER | VIDEO");
   add_output_options(*command, *args);
   CLI::Option* show = command->add_option(
       "--show", args->show, "Draw this file of flow (or write it in another format), no model");

@@ -30,6 +30,10 @@ std::vector<std::string> pictures_in(const fs::path& folder) {
   return files;
 }
 
+std::string stem_of(const std::string& file) {
+  return file == "-" ? "stdin" : fs::path(file).stem().string();
+}
+
 }  // namespace
 
 FrameSource::FrameSource(const std::vector<std::string>& inputs) {
@@ -72,8 +76,7 @@ void FrameSource::open_pictures(std::vector<std::string> files) {
 
 Frame FrameSource::picture(size_t index) const {
   const std::string& file = files_[index];
-  return {file, file == "-" ? "stdin" : fs::path(file).stem().string(),
-          decode_image(read_input(file))};
+  return {file, stem_of(file), decode_image(read_input(file))};
 }
 
 std::optional<Frame> FrameSource::next() {
@@ -81,7 +84,8 @@ std::optional<Frame> FrameSource::next() {
   if (video_) {
     std::optional<Tensor> pixels = video_->next();
     if (!pixels) return {};
-    return Frame{fmt::format("{}, frame {}", files_[0], index), fmt::format("{:06}", index),
+    const std::string clip = files_[0] == "-" ? "standard input" : files_[0];
+    return Frame{fmt::format("{}, frame {}", clip, index), fmt::format("{:06}", index),
                  std::move(*pixels)};
   }
   if (index >= files_.size()) return {};
@@ -101,7 +105,7 @@ std::optional<int64_t> FrameSource::num_pairs() const {
 std::vector<std::string> FrameSource::stems() const {
   std::vector<std::string> stems;
   for (size_t i = 0; !video_ && i + 1 < files_.size(); ++i) {
-    stems.push_back(fs::path(files_[i]).stem().string());
+    stems.push_back(stem_of(files_[i]));
   }
   return stems;
 }

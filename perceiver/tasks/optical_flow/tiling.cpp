@@ -45,10 +45,10 @@ std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement place
   const int64_t longest_step = tile - std::min(kMinOverlap, tile / 2);
   std::vector<int64_t> starts;
   if (placement == TilePlacement::kNotebook) {
-    for (int64_t start = 0; start < size; start += longest_step) starts.push_back(start);
-    starts.back() = size - tile;
-    // The last may have moved onto the one before, which would then count twice.
-    if (starts.back() == starts[starts.size() - 2]) starts.pop_back();
+    // One that touches the edge or reaches beyond it is the last already: the notebook runs such a
+    // tile twice, or fails.
+    for (int64_t start = 0; start + tile < size; start += longest_step) starts.push_back(start);
+    starts.push_back(size - tile);
     return starts;
   }
   const int64_t steps = (size - tile + longest_step - 1) / longest_step;

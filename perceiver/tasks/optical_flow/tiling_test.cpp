@@ -60,8 +60,8 @@ TEST(TileStarts, NotebookPlacesThemAsReleased) {
   EXPECT_EQ(tile_starts(1024, 496, notebook), (Starts{0, 476, 528}));
   EXPECT_EQ(tile_starts(375, 368, notebook), (Starts{0, 7}));
   EXPECT_EQ(tile_starts(1242, 496, notebook), (Starts{0, 476, 746}));
-  // The notebook's own list has the last of these twice.
-  EXPECT_EQ(tile_starts(716, 368, notebook), (Starts{0, 348}));
+  EXPECT_EQ(tile_starts(716, 368, notebook), (Starts{0, 348}));  // its own has 348 twice
+  EXPECT_EQ(tile_starts(700, 368, notebook), (Starts{0, 332}));  // its own fails
   EXPECT_EQ(tile_starts(368, 368, notebook), (Starts{0}));
 }
 
@@ -170,9 +170,9 @@ TEST_P(TiledFlowVariants, OneTileIsTheModelsOwnFlow) {
 
 TEST_P(TiledFlowVariants, NumberOfTilesAtOnceDoesNotChangeTheFlow) {
   OpticalFlow model = awake(config);
-  const Tensor frames = random_frames(30, 50);  // 3 x 4 tiles
+  const Tensor frames = random_frames(20, 45);  // 2 x 4 tiles
   const Tensor one = tiled_flow(*model, frames, {.tiles_at_once = 1});
-  for (const int64_t at_once : {5, 12, 100}) {
+  for (const int64_t at_once : {3, 8, 100}) {
     const Tensor several = tiled_flow(*model, frames, {.tiles_at_once = at_once});
     EXPECT_TRUE(at::allclose(several, one, 1e-4, 1e-5));
   }
@@ -219,7 +219,7 @@ TEST(TilesAtOnce, OneThatDoesNotFitIsAnError) {
   config.width = 496;
   const OpticalFlow model(config);
   EXPECT_EQ(error_of([&] { tiles_at_once(*model, int64_t{20} << 20); }),
-            "too little memory: a tile of 496 x 368 needs about 73 MiB, 20 MiB are free");
+            "too little memory: a tile of 496 x 368 needs about 72 MiB, 20 MiB are free");
 }
 
 }  // namespace

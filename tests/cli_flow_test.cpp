@@ -1,0 +1,338 @@
+// perceiver flow, with a model that sees the same motion everywhere.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "perceiver/media/flow.h"
+#include "perceiver/media/image.h"
+#include "perceiver/media/video.h"
+#include "perceiver/weights/safetensors.h"
+#include "tests/program.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kTinyConfig = R"(
+task = "optical_flow"
+[model]
+height = 16
+width = 20
+num_bands = 4
+patch_channels = 8
+[model.encoder]
+num_latents = 8
+latent_channels = 16
+num_blocks = 1
+self_attends_per_block = 1
+self_attend.num_heads = 2
+)";
+
+// The model's flow at every pixel.
+constexpr float kX = 2.0f, kY = -1.0f;
+
+Tensor constant_flow(int64_t height, int64_t width, float x = kX, float y = kY) {
+  return at::tensor({x, y}).view({2, 1, 1}).expand({2, height, width}).contiguous();
+}
+
+class CliFlow : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = testing::TempDir() + "perceiver_cli_flow_" + std::to_string(getpid());
+    fs::create_directories(folder + "/frames");
+    // Some runs happen in that folder.
+    setenv("PERCEIVER_PROGRAM", fs::absolute(std::getenv("PERCEIVER_PROGRAM")).c_str(), 1);
+    write_file(folder + "/tiny.toml", kTinyConfig);
+    ASSERT_EQ(run("convert " + folder + "/tiny.toml " + folder + "/model").code, 0);
+    set_constant_flow();
+    for (const char* name : {"frames/a", "frames/b", "frames/c"}) write_frame(name, 24, 30);
+  }
+
+  static void TearDownTestSuite() { fs::remove_all(folder); }
+
+  // The last layer, which starts at zero, adds these: a hundredth of flow / 20.
+  static void set_constant_flow() {
+    const std::string path = folder + "/model/model.safetensors";
+    NamedTensors weights;
+    for (const auto& [name, tensor] : read_safetensors(path).tensors) {
+      const bool last = tensor.dim() == 1 && tensor.size(0) == 2;
+      weights.emplace_back(name, last ? at::tensor({kX * 5, kY * 5}) : tensor.clone());
+    }
+    write_safetensors(path, weights, {{"format", "pt"}});
+  }
+
+  static void write_frame(const std::string& name, int64_t height, int64_t width) {
+    write_file(path(name + ".png"), encode_png(at::randint(0, 256, {3, height, width}, at::kByte)));
+  }
+
+  static std::string path(const std::string& name) { return folder + "/" + name; }
+
+  // The arguments with the model, and NAME for each of the folder's files written as @NAME.
+  static std::string filled(std::string arguments) {
+    for (size_t at; (at = arguments.find('@')) != arguments.npos;) {
+      arguments.replace(at, 1, folder + "/");
+    }
+    return "flow -q -m " + folder + "/model " + arguments;
+  }
+
+  // stdout of a run that must go well.
+  static std::string flow(const std::string& arguments) {
+    const Result result = run(filled(arguments));
+    EXPECT_EQ(result.code, 0) << arguments << ": " << result.err;
+    EXPECT_EQ(result.err, "") << arguments;
+    return result.out;
+  }
+
+  static void expect_flow_complaint(const std::string& arguments, std::string message) {
+    for (size_t at; (at = message.find('@')) != message.npos;) message.replace(at, 1, folder + "/");
+    expect_complaint(filled(arguments), message);
+  }
+
+  static inline std::string folder;
+};
+
+TEST_F(CliFlow, WritesTheFlowOfEveryPixelAtAnySize) {
+  for (const auto& [height, width] : {std::pair{24, 30}, {16, 20}, {5, 3}, {1, 1}, {10, 70}}) {
+    write_frame("x", height, width);
+    write_frame("y", height, width);
+    for (const std::string tiles : {"", " --tiles notebook"}) {
+      EXPECT_TRUE(flow("@x.png @y.png -o @xy.flo" + tiles).ends_with(path("xy.flo\n")));
+      const FlowField field = decode_flow(read_file(path("xy.flo")));
+      EXPECT_TRUE(field.flow.equal(constant_flow(height, width)));
+    }
+  }
+  flow("@x.png @y.png -o @xy.flo --semantics huggingface");
+  const Tensor scaled = decode_flow(read_file(path("xy.flo"))).flow;
+  EXPECT_TRUE(at::allclose(scaled, constant_flow(10, 70))) << "in pixels too";
+}
+
+TEST_F(CliFlow, EndingOrFormatDecidesWhatIsWritten) {
+  const std::string frames = "@frames/a.png @frames/b.png ";
+  flow(frames + "-o @colours.png");
+  const Tensor colours = decode_image(read_file(path("colours.png")));
+  EXPECT_TRUE(colours.eq(colours.select(2, 0).select(1, 0).view({3, 1, 1})).all().item<bool>());
+  flow(frames + "-o @fast.png --max-flow 1");
+  EXPECT_LT(decode_image(read_file(path("fast.png"))).max().item<int>(), 192) << "out of range";
+  flow(frames + "-o @legend.png --legend");
+  EXPECT_FALSE(decode_image(read_file(path("legend.png"))).equal(colours));
+
+  for (const std::string option : {"--kitti", "--format kitti"}) {
+    flow(frames + "-o @kitti.png " + option);
+    EXPECT_TRUE(decode_flow(read_file(path("kitti.png"))).flow.equal(constant_flow(24, 30)));
+  }
+  flow(frames + "-o @arrows.png --arrows");
+  const Tensor changed = decode_image(read_file(path("arrows.png")))
+                             .ne(decode_image(read_file(path("frames/a.png"))))
+                             .any(0);
+  EXPECT_GT(changed.sum().item<int64_t>(), 0);
+  EXPECT_LT(changed.sum().item<int64_t>(), changed.numel());
+}
+
+TEST_F(CliFlow, WithoutAnOutputItIsInTheWorkingFolder) {
+  const std::string there = "cd " + folder + " &&";
+  const auto last_line = [&](const std::string& arguments) {
+    const std::string out = run("flow -q -m model " + arguments, there).out;
+    return out.substr(out.rfind('\n', out.size() - 2) + 1);
+  };
+  EXPECT_EQ(last_line("frames/a.png frames/b.png"), "flow.png\n");
+  EXPECT_EQ(last_line("frames/a.png frames/b.png --format flo"), "flow.flo\n");
+  EXPECT_EQ(last_line("frames"), "flow\n");
+  EXPECT_TRUE(fs::exists(path("flow.png")));
+  EXPECT_TRUE(fs::exists(path("flow.flo")));
+  EXPECT_TRUE(fs::exists(path("flow/a.png")));
+  EXPECT_TRUE(fs::exists(path("flow/b.png")));
+  EXPECT_FALSE(fs::exists(path("flow/c.png")));
+}
+
+TEST_F(CliFlow, GroundTruthIsMeasuredAgainst) {
+  write_file(path("truth.flo"), encode_flo(constant_flow(24, 30, kX + 3, kY + 4)));
+  EXPECT_EQ(flow("@frames/a.png @frames/b.png -o @t.png --ground-truth @truth.flo "
+                 "--error-picture @error.png"),
+            "         mean flow  longest       EPE    > 1 px    > 3 px  > 5 px    Fl-all\n"
+            "  a.png    2.24 px  2.24 px  5.000 px  100.00 %  100.00 %  0.00 %  100.00 %\n" +
+                path("t.png\n") + path("error.png\n"));
+  EXPECT_EQ(decode_image(read_file(path("error.png"))).sizes(), (std::vector<int64_t>{3, 24, 30}));
+}
+
+TEST_F(CliFlow, FolderIsOnePairAfterAnother) {
+  fs::create_directory(path("truths"));
+  write_file(path("truths/a.flo"), encode_flo(constant_flow(24, 30, kX + 1, kY)));
+  write_file(path("truths/b.flo"), encode_flo(constant_flow(24, 30, kX + 4, kY)));
+  const Json all = Json::parse(
+      flow("@frames -o @out --format flo --json --ground-truth @truths --error-picture @errors"));
+  EXPECT_EQ(all["output"], path("out"));
+  EXPECT_EQ(all["measures"]["epe"], 2.5);
+  EXPECT_EQ(all["measures"]["above_3px"], 0.5);
+  EXPECT_EQ(all["measures"]["pixels"], 2 * 24 * 30);
+  ASSERT_EQ(all["pairs"].size(), 2);
+  const Json& second = all["pairs"][1];
+  EXPECT_EQ(second["first"], path("frames/b.png"));
+  EXPECT_EQ(second["second"], path("frames/c.png"));
+  EXPECT_EQ(second["output"], path("out/b.flo"));
+  EXPECT_EQ(second["error_picture"], path("errors/b.png"));
+  EXPECT_EQ(second["measures"]["epe"], 4.0);
+  EXPECT_NEAR(second["mean_flow"], std::sqrt(5.0), 1e-6);
+  EXPECT_GE(second["seconds"], 0.0);
+  EXPECT_TRUE(decode_flow(read_file(path("out/a.flo"))).flow.equal(constant_flow(24, 30)));
+
+  std::istringstream lines(flow("@frames -o @out --jsonl"));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_EQ(Json::parse(line)["output"], path(count == 0 ? "out/a.png" : "out/b.png"));
+  }
+  EXPECT_EQ(count, 2);
+}
+
+TEST_F(CliFlow, ConsistencyIsWhiteWhereTheFlowBackConfirms) {
+  const Json pair = Json::parse(
+      flow("@frames/a.png @frames/b.png -o @c.png --consistency @mask.png --json"))["pairs"][0];
+  // There and back are the same vector, so it never comes back.
+  EXPECT_EQ(pair["consistent"], 0.0);
+  EXPECT_EQ(pair["consistency"], path("mask.png"));
+  EXPECT_EQ(decode_image(read_file(path("mask.png"))).max().item<int>(), 0);
+}
+
+TEST_F(CliFlow, ShowDrawsAndMeasuresFilesOfFlow) {
+  write_file(path("zero.flo"), encode_flo(at::zeros({2, 24, 30})));
+  const Tensor moving = at::randn({2, 24, 30}) * 5;
+  write_file(path("moving.flo"), encode_flo(moving));
+  const Json shown =
+      Json::parse(flow("--show @zero.flo -o @zero.png --ground-truth @moving.flo --json"));
+  EXPECT_NEAR(shown["measures"]["epe"], moving.norm(2, 0).mean().item<double>(), 1e-5);
+  EXPECT_TRUE(decode_image(read_file(path("zero.png"))).eq(255).all().item<bool>());
+
+  flow("--show @moving.flo -o @moving.png --kitti");
+  flow("--show @moving.png -o @again.flo");
+  const Tensor again = decode_flow(read_file(path("again.flo"))).flow;
+  EXPECT_LE((again - moving).abs().max().item<double>(), 0.5 / 64 + 1e-6) << "KITTI's steps";
+  EXPECT_EQ(flow("--show @moving.flo @frames/a.png --arrows -o @arrows.png --jsonl").back(), '\n');
+  expect_flow_complaint("--show @moving.flo --arrows -o @n.png",
+                        "--show with arrows needs the frame to draw them over");
+  expect_flow_complaint("--show @moving.flo -o @n.mp4",
+                        "@n.mp4: --show draws one picture, no video");
+  expect_flow_complaint("@moving.flo",
+                        "@moving.flo: is flow, expected frames; draw it with --show "
+                        "@moving.flo");
+}
+
+TEST_F(CliFlow, VideosGoInAndOut) {
+  if (!video_is_built_in()) GTEST_SKIP() << "a build without FFmpeg";
+  flow("@frames -o @clip.mkv --fps 5");
+  std::optional<VideoReader> written(std::in_place, read_file(path("clip.mkv")));
+  EXPECT_EQ(written->info().width, 60) << "the frame beside its flow";
+  EXPECT_EQ(written->info().frames_per_second, 5.0);
+  // Its two frames make one pair.
+  const Json again = Json::parse(flow("@clip.mkv -o @clip --format flo --json"));
+  ASSERT_EQ(again["pairs"].size(), 1);
+  EXPECT_EQ(again["pairs"][0]["output"], path("clip/000000.flo"));
+  EXPECT_EQ(decode_flow(read_file(path("clip/000000.flo"))).flow.size(2), 60);
+  flow("@clip.mkv -o @arrows.mp4 --arrows");
+  EXPECT_EQ(VideoReader(read_file(path("arrows.mp4"))).info().width, 60);
+  expect_flow_complaint("@clip.mkv -o @clip.flo",
+                        "@clip.flo: one file cannot hold the flow of several pairs; give a folder, "
+                        "or a video with -o");
+  expect_flow_complaint("@arrows.mp4 -o @n.mp4", "@arrows.mp4: has one frame, flow needs two");
+  expect_flow_complaint("@clip.mkv -o @clip.mkv",
+                        "@clip.mkv: is an input and would be overwritten; give another output");
+}
+
+TEST_F(CliFlow, MistakesOfTheInputAreOneLine) {
+  const std::string a = "@frames/a.png ";
+  expect_flow_complaint(a + "@nowhere.png", "@nowhere.png: cannot open: No such file or directory");
+  expect_flow_complaint(a,
+                        "@frames/a.png: one picture, flow needs two; give a second one, a "
+                        "folder or a video");
+  expect_flow_complaint(a + "@frames", "@frames: is a folder, expected a file");
+  fs::create_directory(path("empty"));
+  expect_flow_complaint("@empty",
+                        "@empty: no picture in it, expected .png, .jpg, .jpeg, .ppm, "
+                        ".pgm");
+  fs::create_directory(path("single"));
+  write_frame("single/a", 4, 4);
+  expect_flow_complaint("@single", "@single: one picture, flow needs two");
+  write_file(path("text.png"), "Not a picture.");
+  expect_flow_complaint(a + "@text.png", "@text.png: not a picture: expected PNG, JPEG or PPM");
+  write_file(path("cut.png"), read_file(path("frames/a.png")).bytes.substr(0, 700));
+  const Result cut = run(filled(a + "@cut.png"));
+  EXPECT_EQ(cut.code, 1);
+  EXPECT_TRUE(cut.err.starts_with("perceiver: " + path("cut.png: broken PNG: "))) << cut.err;
+  write_frame("small", 8, 9);
+  expect_flow_complaint(a + "@small.png",
+                        "@frames/a.png is 30 x 24, @small.png is 9 x 8: the two frames must have "
+                        "one size");
+}
+
+TEST_F(CliFlow, MistakesOfTheGroundTruthAreOneLine) {
+  const std::string frames = "@frames/a.png @frames/b.png -o @n.png ";
+  write_file(path("other.flo"), encode_flo(at::zeros({2, 8, 9})));
+  expect_flow_complaint(frames + "--ground-truth @other.flo",
+                        "@other.flo is 9 x 8, expected 30 x 24: ground truth must have the frames' "
+                        "size");
+  expect_flow_complaint(frames + "--ground-truth @frames/c.png",
+                        "@frames/c.png: not a flow: PNG of 3 channels of 8 bits, expected KITTI's "
+                        "3 of 16");
+  fs::create_directory(path("none"));
+  expect_flow_complaint("@frames --ground-truth @none",
+                        "@none: no ground truth that has the name of a frame, such as a.flo");
+  write_file(path("right.flo"), encode_flo(at::zeros({2, 24, 30})));
+  expect_flow_complaint("@frames --ground-truth @right.flo",
+                        "@right.flo: is a file; several pairs need a folder");
+  EXPECT_FALSE(fs::exists(path("n.png")));
+}
+
+TEST_F(CliFlow, MistakesOfTheOutputAreFoundBeforeTheWork) {
+  const std::string frames = "@frames/a.png @frames/b.png ";
+  expect_flow_complaint(frames + "-o @n.xyz",
+                        "@n.xyz: unknown ending '.xyz', expected .flo, .png, a video's such as "
+                        ".mp4, or none for a folder");
+  expect_flow_complaint(frames + "-o @n.flo --arrows",
+                        "@n.flo: --format arrows is written to files that end in .png");
+  expect_flow_complaint(frames + "-o @n.mp4 --kitti",
+                        "@n.mp4: a video cannot hold --format kitti, give a folder or a file that "
+                        "ends in .png");
+  expect_flow_complaint(frames + "-o @nowhere/n.flo",
+                        "@nowhere/n.flo: there is no folder @nowhere");
+  expect_flow_complaint(frames + "-o /dev/null",
+                        "/dev/null: is no folder, and the name of a file must have an ending");
+  expect_flow_complaint("@frames -o @n.flo",
+                        "@n.flo: one file cannot hold the flow of several pairs; give a folder, or "
+                        "a video with -o");
+  expect_flow_complaint(frames + "-o @frames/../frames/b.png",
+                        "@frames/../frames/b.png: is an input and would be overwritten; give "
+                        "another output");
+  expect_flow_complaint("@frames -o @frames",
+                        "@frames/a.png: is an input and would be overwritten; give another output");
+  expect_flow_complaint(frames + "-o @n.png --consistency @n.png",
+                        "@n.png: is asked for twice; each output needs its own place");
+  expect_flow_complaint(frames + "-o @n.png --consistency @n.jpg",
+                        "--consistency @n.jpg: expected a name that ends in .png, or a folder");
+  expect_flow_complaint(frames + "--error-picture @n.png",
+                        "--error-picture requires --ground-truth; see 'perceiver -h'");
+  fs::create_directory(path("twins"));
+  for (const char* name : {"a.png", "a.ppm", "b.png"}) {
+    fs::copy(path("frames/a.png"), path("twins/") + name);
+  }
+  expect_flow_complaint("@twins -o @n", "@n/a.png: two frames have this name, 'a'");
+}
+
+TEST_F(CliFlow, FullDiskAndWrongModelsAreOneLine) {
+  const std::string frames = "@frames/a.png @frames/b.png ";
+  fs::create_symlink("/dev/full", path("full.flo"));
+  expect_flow_complaint(frames + "-o @full.flo",
+                        "@full.flo: cannot write: No space left on device");
+  const std::string classifier = "tests/golden/huggingface/text-classifier";
+  const Result wrong = run("flow -m " + classifier + " " + path("frames") + " -o " + path("n.mp4"));
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_TRUE(wrong.err.ends_with(
+      "perceiver: " + classifier +
+      "/model.safetensors: flow needs a model of the task optical_flow, got text_classifier\n"))
+      << wrong.err;
+  EXPECT_FALSE(fs::exists(path("n.mp4")));
+}
+
+}  // namespace
+}  // namespace perceiver
