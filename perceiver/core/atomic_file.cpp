@@ -32,6 +32,10 @@ void AtomicFile::write(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) != bytes.size()) fail_to_write(errno);
 }
 
+void AtomicFile::seek(int64_t offset) {
+  if (fseeko(stream_, offset, SEEK_SET) != 0) fail_to_write(errno);
+}
+
 void AtomicFile::commit() {
   if (std::fflush(stream_) != 0) fail_to_write(errno);
   if (beside_ != path_ && std::rename(beside_.c_str(), path_.c_str()) != 0) fail_to_write(errno);

@@ -1,6 +1,7 @@
 // A file that is written piece by piece and appears all at once.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -21,6 +22,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);
+  void seek(int64_t offset);  // what is written next goes there
   void commit();
 
  private:

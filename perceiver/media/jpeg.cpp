@@ -8,7 +8,7 @@
 #include <csetjmp>
 
 #include "perceiver/core/error.h"
-#include "perceiver/media/exif.h"
+#include "perceiver/media/orientation.h"
 #include "perceiver/media/picture_size.h"
 
 namespace perceiver {

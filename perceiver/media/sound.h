@@ -1,13 +1,16 @@
 // Sound in memory: WAV by ourselves, everything else by FFmpeg's libraries where they are.
 #pragma once
 
+#include <filesystem>
+
 #include "perceiver/core/file.h"
 #include "perceiver/core/tensor.h"
 
 namespace perceiver {
 
 struct Sound {
-  Tensor samples;  // float [channels, S], in [-1, 1]
+  // float [channels, S], in [-1, 1]; lossy codecs and files of floats may go a little beyond.
+  Tensor samples;
   int64_t samples_per_second;
 };
 

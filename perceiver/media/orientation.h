@@ -1,4 +1,4 @@
-// The one thing of a photo's EXIF that changes its pixels.
+// How a picture that was stored on its side or mirrored is to be shown: EXIF's eight orientations.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "perceiver/media/exif.h"
+#include "perceiver/media/orientation.h"
 
 namespace perceiver {
 namespace {

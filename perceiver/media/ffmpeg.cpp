@@ -1,0 +1,133 @@
+#include "perceiver/media/ffmpeg.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "perceiver/core/error.h"
+#include "perceiver/media/picture_size.h"
+
+extern "C" {
+#include <libavutil/log.h>
+}
+
+namespace perceiver {
+
+void FreeIo::operator()(AVIOContext* io) const {
+  av_freep(&io->buffer);
+  avio_context_free(&io);
+}
+
+std::string av_words(int error) {
+  std::array<char, AV_ERROR_MAX_STRING_SIZE> words = {};
+  av_strerror(error, words.data(), words.size());
+  words[0] = static_cast<char>(std::tolower(words[0]));
+  return words.data();
+}
+
+void silence_ffmpeg() { av_log_set_level(AV_LOG_QUIET); }
+
+FrameReader::FrameReader(File file, AVMediaType type) : file_(std::move(file)) {
+  silence_ffmpeg();
+  open_container();
+  open_decoder(type);
+}
+
+int FrameReader::take(void* self, uint8_t* out, int size) {
+  auto& reader = *static_cast<FrameReader*>(self);
+  const auto left = static_cast<int64_t>(reader.file_.bytes.size()) - reader.at_;
+  if (left <= 0) return AVERROR_EOF;
+  const auto taken = static_cast<int>(std::min<int64_t>(size, left));
+  std::memcpy(out, reader.file_.bytes.data() + reader.at_, taken);
+  reader.at_ += taken;
+  return taken;
+}
+
+int64_t FrameReader::seek(void* self, int64_t offset, int whence) {
+  auto& reader = *static_cast<FrameReader*>(self);
+  const auto size = static_cast<int64_t>(reader.file_.bytes.size());
+  if (whence & AVSEEK_SIZE) return size;
+  const int64_t from[] = {0, reader.at_, size};  // SEEK_SET, SEEK_CUR, SEEK_END
+  const int64_t to = from[whence & 3] + offset;
+  if ((whence & 3) > SEEK_END || to < 0) return AVERROR(EINVAL);
+  return reader.at_ = to;
+}
+
+void FrameReader::open_container() {
+  io_.reset(
+      allocated(avio_alloc_context(static_cast<uint8_t*>(av_malloc(kIoBufferBytes)), kIoBufferBytes,
+                                   /*write_flag=*/0, this, take, nullptr, seek)));
+  AVFormatContext* container = allocated(avformat_alloc_context());
+  container->pb = io_.get();
+  // A playlist may name other files and addresses: nothing but these bytes is ever opened.
+  container->io_open = [](AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) {
+    return AVERROR(EACCES);
+  };
+  AVDictionary* options = nullptr;
+  av_dict_set(&options, "protocol_whitelist", "none", 0);
+  // Without a name, by content alone: by its name a .txt would be a film of a terminal.
+  int result = avformat_open_input(&container, nullptr, nullptr, &options);
+  av_dict_free(&options);
+  container_.reset(result < 0 ? nullptr : container);
+  if (result >= 0) result = avformat_find_stream_info(container_.get(), nullptr);
+  if (result < 0) fail("{}: not a video or sound: {}", file_.name, av_words(result));
+}
+
+bool FrameReader::has(AVMediaType type) {
+  const int index = av_find_best_stream(container_.get(), type, -1, -1, nullptr, 0);
+  return index >= 0 &&
+         !(container_->streams[index]->disposition & AV_DISPOSITION_ATTACHED_PIC);  // a cover
+}
+
+void FrameReader::open_decoder(AVMediaType type) {
+  const char* kind = type == AVMEDIA_TYPE_VIDEO ? "picture" : "sound";
+  if (!has(type)) fail("{}: has no {}", file_.name, kind);
+  const int index = av_find_best_stream(container_.get(), type, -1, -1, nullptr, 0);
+  stream_ = container_->streams[index];
+  const AVCodec* decoder = avcodec_find_decoder(stream_->codecpar->codec_id);
+  if (!decoder) {
+    fail("{}: no decoder for its {} ({})", file_.name, kind,
+         avcodec_get_name(stream_->codecpar->codec_id));
+  }
+  codec_.reset(allocated(avcodec_alloc_context3(decoder)));
+  codec_->pkt_timebase = stream_->time_base;
+  codec_->thread_count = 0;  // as many as the machine has
+  codec_->max_pixels = kMaxPixels;
+  int result = avcodec_parameters_to_context(codec_.get(), stream_->codecpar);
+  if (result >= 0) result = avcodec_open2(codec_.get(), decoder, nullptr);
+  if (result < 0) fail("{}: cannot decode its {}: {}", file_.name, kind, av_words(result));
+}
+
+void FrameReader::send_packet() {
+  int result = 0;
+  do {
+    av_packet_unref(packet_.get());
+    result = av_read_frame(container_.get(), packet_.get());
+  } while (result >= 0 && packet_->stream_index != stream_->index);
+  if (result == AVERROR_EOF) {
+    avcodec_send_packet(codec_.get(), nullptr);
+    return;
+  }
+  if (result < 0) fail("{}: cannot read on: {}", file_.name, av_words(result));
+  if (packet_->flags & AV_PKT_FLAG_CORRUPT) fail("{}: broken; cut short?", file_.name);
+  result = avcodec_send_packet(codec_.get(), packet_.get());
+  // A recording may begin in the middle, with what cannot be decoded without what came before.
+  if (result < 0 && has_decoded_) fail("{}: cannot decode: {}", file_.name, av_words(result));
+}
+
+AVFrame* FrameReader::next() {
+  for (;;) {
+    const int result = avcodec_receive_frame(codec_.get(), frame_.get());
+    if (result == AVERROR_EOF) return nullptr;
+    if (result >= 0) {
+      has_decoded_ = true;
+      return frame_.get();
+    }
+    if (result != AVERROR(EAGAIN) && has_decoded_) {
+      fail("{}: cannot decode: {}", file_.name, av_words(result));
+    }
+    send_packet();
+  }
+}
+
+}  // namespace perceiver

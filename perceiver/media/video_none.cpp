@@ -1,0 +1,39 @@
+// Linked in the place of all that needs FFmpeg's libraries, where these are not.
+#include "perceiver/core/error.h"
+#include "perceiver/media/sound_container.h"
+#include "perceiver/media/video.h"
+#include "perceiver/media/video_sink.h"
+
+namespace perceiver {
+namespace {
+
+[[noreturn]] void fail_without_ffmpeg(const std::string& name, const char* what) {
+  fail(
+      "{}: this build reads no {}: it was made without FFmpeg's libraries; install libavformat-dev "
+      "libavcodec-dev libavutil-dev libswscale-dev libswresample-dev and build again",
+      name, what);
+}
+
+}  // namespace
+
+struct VideoReader::State {};
+
+VideoReader::VideoReader(File file) { fail_without_ffmpeg(file.name, "video"); }
+VideoReader::~VideoReader() = default;
+VideoReader::VideoReader(VideoReader&&) noexcept = default;
+
+const VideoInfo& VideoReader::info() const { TORCH_INTERNAL_ASSERT(false); }
+
+std::optional<Tensor> VideoReader::next() { TORCH_INTERNAL_ASSERT(false); }
+
+bool video_is_built_in() { return false; }
+
+std::unique_ptr<VideoSink> open_container(const std::filesystem::path&, const VideoFormat&) {
+  return nullptr;
+}
+
+Sound decode_sound_container(const File& file) {
+  fail_without_ffmpeg(file.name, "sound but WAV of PCM or floats");
+}
+
+}  // namespace perceiver

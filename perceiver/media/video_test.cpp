@@ -1,0 +1,251 @@
+#include "perceiver/media/video.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "perceiver/media/image.h"
+#include "perceiver/media/media_test.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kFrames = 20, kRate = 16000, kSamples = 12800;  // 25 frames a second: 0.8 s
+constexpr double kHz = 440;
+
+// A soft disc that moves over a gradient, uint8 [3, H, W].
+Tensor drawn(int64_t frame, int64_t height = 48, int64_t width = 64) {
+  const Tensor y = at::arange(height, at::kFloat).unsqueeze(1), x = at::arange(width, at::kFloat);
+  const Tensor distance =
+      ((y - height * 0.5).square() + (x - 10.0 - 2.0 * static_cast<double>(frame)).square()).sqrt();
+  const Tensor disc = (9.0 - distance).clamp(0, 4) / 4;
+  const Tensor red = 220 * disc + 20, green = (y * (200.0 / height)).expand({height, width}),
+               blue = (x * (200.0 / width)).expand({height, width});
+  return at::stack({red, green, blue}).round().to(at::kByte);
+}
+
+Tensor tone() {
+  return (at::arange(kSamples, at::kDouble) * (2 * M_PI * kHz / kRate)).sin().to(at::kFloat) * 0.5;
+}
+
+double psnr(const Tensor& a, const Tensor& b) {
+  const double error = (a.to(at::kFloat) - b.to(at::kFloat)).square().mean().item<double>();
+  return 10 * std::log10(255.0 * 255.0 / std::max(error, 1e-9));
+}
+
+// Counts how often the sound rises through zero.
+double frequency(const Sound& sound) {
+  const Tensor loud = sound.samples[0];
+  const int64_t size = loud.size(0), part = size / 2;
+  const Tensor signs = loud.narrow(0, size / 4, part).gt(0);
+  const auto rises =
+      signs.narrow(0, 1, part - 1).logical_and(signs.narrow(0, 0, part - 1).logical_not());
+  return static_cast<double>(rises.sum().item<int64_t>() * sound.samples_per_second) /
+         static_cast<double>(part);
+}
+
+fs::path write_clip(const fs::path& path, int64_t height = 48, int64_t width = 64,
+                    bool with_sound = true) {
+  VideoFormat format{.height = height, .width = width, .frames_per_second = 25};
+  if (with_sound) format.samples_per_second = kRate;
+  VideoWriter writer(path, format);
+  for (int64_t i = 0; i < kFrames; ++i) {
+    writer.write(drawn(i, height, width));
+    if (with_sound)
+      writer.write_samples(tone().narrow(0, i * kSamples / kFrames, kSamples / kFrames));
+  }
+  writer.finish();
+  return writer.path();
+}
+
+std::vector<Tensor> all_frames(VideoReader& reader) {
+  std::vector<Tensor> frames;
+  while (const std::optional<Tensor> frame = reader.next()) frames.push_back(*frame);
+  return frames;
+}
+
+class Video : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!video_is_built_in()) GTEST_SKIP() << "built without FFmpeg's libraries";
+  }
+};
+
+TEST_F(Video, OfEveryContainerIsReadBack) {
+  const fs::path folder = empty_folder("containers");
+  for (const char* ending : {".mp4", ".mkv", ".mov", ".avi", ".webm", ".m4v", ".mpg"}) {
+    const fs::path path = write_clip(folder / (std::string("clip") + ending));
+    ASSERT_EQ(path.extension(), ending);
+    VideoReader reader(read_file(path));
+    const VideoInfo& info = reader.info();
+    EXPECT_EQ(info.height, 48) << ending;
+    EXPECT_EQ(info.width, 64) << ending;
+    EXPECT_NEAR(info.frames_per_second, 25, 0.01) << ending;
+    EXPECT_TRUE(info.has_sound) << ending;
+    const std::vector<Tensor> frames = all_frames(reader);
+    ASSERT_EQ(frames.size(), kFrames) << ending;
+    EXPECT_EQ(info.num_frames.value_or(kFrames), kFrames) << ending;
+    for (int64_t i = 0; i < kFrames; ++i) {
+      EXPECT_GT(psnr(frames[i], drawn(i)), 30) << ending << " frame " << i;
+    }
+    const Sound sound = decode_sound(read_file(path));
+    EXPECT_EQ(sound.samples_per_second, kRate) << ending;
+    // Coders work in frames of about 1024 samples, and not every container says where to stop.
+    EXPECT_NEAR(sound.samples.size(1), kSamples, 2500) << ending;
+    EXPECT_NEAR(frequency(sound), kHz, 8) << ending;
+    EXPECT_NEAR(sound.samples.abs().max().item<double>(), 0.5, 0.1) << ending;
+  }
+  EXPECT_EQ(sorted_entries(folder).size(), 7);  // and nothing beside
+}
+
+TEST_F(Video, OfAnOddSizeIsExtendedByARowAndAColumn) {
+  const fs::path path = write_clip(empty_folder("odd") / "clip.mp4", 37, 51, false);
+  VideoReader reader(read_file(path));
+  EXPECT_EQ(reader.info().height, 38);
+  EXPECT_EQ(reader.info().width, 52);
+  EXPECT_FALSE(reader.info().has_sound);
+  const Tensor first = reader.next().value();
+  EXPECT_GT(psnr(first.narrow(1, 0, 37).narrow(2, 0, 51), drawn(0, 37, 51)), 30);
+  EXPECT_EQ(error_of([&] {
+              decode_sound({"clip.mp4", read_file(path).bytes});
+            }),
+            "clip.mp4: has no sound");
+}
+
+TEST_F(Video, IsNotASound) {
+  const std::string wav = encode_wav({tone().unsqueeze(0), kRate});
+  EXPECT_EQ(error_of([&] { VideoReader({"x.wav", wav}); }), "x.wav: has no picture");
+}
+
+TEST_F(Video, OtherFilesAreNoVideos) {
+  EXPECT_EQ(error_of([] {
+              VideoReader({"x.mp4", "hello there"});
+            }),
+            "x.mp4: not a video or sound: invalid data found when processing input");
+  EXPECT_EQ(error_of([] { VideoReader({"x.mp4", ""}); }), "x.mp4: is empty, expected a video");
+}
+
+TEST_F(Video, NeverOpensAnotherFile) {
+  const fs::path folder = empty_folder("playlist");
+  write_clip(folder / "clip.ts", 48, 64, false);
+  const std::string clip = (folder / "clip.ts").string();
+  for (const std::string& list :
+       {"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n" + clip + "\n#EXT-X-ENDLIST\n",
+        "ffconcat version 1.0\nfile '" + clip + "'\n"}) {
+    EXPECT_NE(error_of([&] { VideoReader({"list", list}); }), "no error") << list;
+  }
+}
+
+TEST_F(Video, ThatIsCutShortOrDamagedIsAnErrorOrAnAnswer) {
+  const fs::path folder = empty_folder("truncated");
+  for (const char* ending : {".mp4", ".mkv", ".avi"}) {
+    const std::string bytes = read_file(write_clip(folder / (std::string("clip") + ending))).bytes;
+    const auto read = [](const File& file) {
+      VideoReader reader(file);
+      all_frames(reader);
+    };
+    // Coprime to the sizes of what lies in it; all lengths would take minutes.
+    for (size_t length = 0; length < bytes.size(); length += 211) {
+      const std::string error = error_of([&] { read({"x", bytes.substr(0, length)}); });
+      // An MP4 has its table of contents at the end; the others can be read up to the cut.
+      if (ending == std::string(".mp4")) {
+        EXPECT_NE(error, "no error") << length;
+      }
+    }
+    for (size_t i = 0; i < bytes.size(); i += 101) {
+      std::string flipped = bytes;
+      flipped[i] = static_cast<char>(flipped[i] ^ (1 << i % 8));
+      error_of([&] { read({"x", flipped}); });
+    }
+  }
+}
+
+TEST_F(Video, ThatCannotBeWrittenIsNamedAndLeavesNothing) {
+  EXPECT_EQ(error_of([] { write_clip("/nope/clip.mp4"); }),
+            "/nope/clip.mp4: cannot write: No such file or directory");
+  const fs::path folder = empty_folder("full");
+  for (const char* ending : {".mp4", ".mkv"}) {
+    const fs::path full = folder / (std::string("full") + ending);
+    fs::create_symlink("/dev/full", full);
+    EXPECT_EQ(error_of([&] { write_clip(full); }),
+              full.string() + ": cannot write: No space left on device");
+  }
+  { VideoWriter unfinished(folder / "half.mp4", {48, 64, 25}); }
+  EXPECT_EQ(error_of([&] {
+              VideoWriter(folder / "a.mp4", {48, 64, 25}).finish();
+            }),
+            (folder / "a.mp4").string() + ": a video without frames");
+  EXPECT_EQ(sorted_entries(folder).size(), 2);  // the links
+}
+
+TEST_F(Video, SoundThatNoEncoderTakesIsRefused) {
+  const VideoFormat format{
+      .height = 48, .width = 64, .frames_per_second = 25, .samples_per_second = 7};
+  EXPECT_EQ(error_of([&] { VideoWriter("clip.mp4", format); }),
+            "clip.mp4: no encoder for sound of 7 samples a second; try 48000, or .mkv");
+  EXPECT_FALSE(fs::exists("clip.mp4"));
+}
+
+TEST(VideoWriter, WithoutAnEndingGivesAFolderOfPictures) {
+  const fs::path folder = empty_folder("pictures") / "clip";
+  EXPECT_EQ(write_clip(folder, 37, 51), folder);
+  const std::vector<fs::path> pictures = images_in(folder);
+  ASSERT_EQ(pictures.size(), kFrames);
+  EXPECT_EQ(pictures[7].filename(), "000007.png");
+  EXPECT_TRUE(decode_image(read_file(pictures[7])).equal(drawn(7, 37, 51)));
+  const Sound sound = decode_sound(read_file(folder / "sound.wav"));
+  EXPECT_EQ(sound.samples.size(1), kSamples);
+  EXPECT_EQ(
+      error_of([&] { write_clip(folder); }),
+      folder.string() + ": is there already, expected a new or empty folder to write pictures to");
+  { VideoWriter unfinished(folder.parent_path() / "half", {48, 64, 25}); }
+  EXPECT_EQ(sorted_entries(folder.parent_path()).size(), 1);
+  EXPECT_EQ(error_of([] { write_clip("/nope/clip"); }),
+            "/nope/clip: cannot write: No such file or directory");
+}
+
+TEST(VideoWriter, RefusesWhatItCannotWrite) {
+  EXPECT_EQ(error_of([] {
+              VideoWriter("a.txt", {48, 64, 25});
+            }),
+            "a.txt: '.txt' is no ending of a video, expected .mp4, .mkv, .mov, .avi, .webm, .mpg, "
+            ".mpeg, .m4v, .gif, .ogv, .3gp, .ts, .flv, or none for a folder of pictures");
+  EXPECT_EQ(error_of([] {
+              VideoWriter("a.mp4", {48, 64, 0});
+            }),
+            "a.mp4: 0 frames a second, expected more than 0");
+  EXPECT_EQ(error_of([] { VideoWriter("a.mp4", {0, 64, 25}); }), "a.mp4: picture of 64 x 0 pixels");
+  VideoWriter writer(empty_folder("refuses") / "clip", {48, 64, 25});
+  EXPECT_EQ(error_of([&] { writer.write(drawn(0, 48, 50)); }),
+            "frame has shape [3, 48, 50], expected [3, 48, 64]");
+  EXPECT_EQ(error_of([&] { writer.write(drawn(0).to(at::kFloat)); }),
+            "frame has elements of type Float, expected uint8");
+  EXPECT_NE(
+      error_of([&] { writer.write_samples(tone()); }).find(": samples for a video without sound"),
+      std::string::npos);
+}
+
+TEST(VideoReader, WithoutFfmpegSaysHowToGetIt) {
+  if (video_is_built_in()) GTEST_SKIP() << "built with FFmpeg's libraries";
+  EXPECT_EQ(error_of([] {
+              VideoReader({"a.mp4", "x"});
+            }),
+            "a.mp4: this build reads no video: it was made without FFmpeg's libraries; install "
+            "libavformat-dev libavcodec-dev libavutil-dev libswscale-dev libswresample-dev and "
+            "build again");
+}
+
+TEST(VideoEndings, AreKnownInAnyCase) {
+  for (const char* name : {"a.mp4", "b.MKV", "c.mov", "d.avi", "e.webm", "f.gif"}) {
+    EXPECT_TRUE(has_video_ending(name)) << name;
+  }
+  EXPECT_FALSE(has_video_ending("a.wav"));
+  EXPECT_FALSE(has_video_ending("mp4"));
+}
+
+}  // namespace
+}  // namespace perceiver
