@@ -118,7 +118,7 @@ Autoencoding autoencode_chunks(MultimodalImpl& model, ChunkReader& clip, VideoWr
     const int64_t num_samples = chunk->num_frames * config.samples_per_frame;
     const Modalities seen = cut(outputs, *chunk, num_samples);
     const Tensor frames = chunk->image.narrow(0, 0, chunk->num_frames);
-    const Tensor samples = chunk->audio.narrow(0, 0, num_samples).clamp(-1.0, 1.0);
+    const Tensor samples = chunk->audio.narrow(0, 0, num_samples);
     write_beside(writer, frames, seen.at("image"));
     writer.write_samples(args.sound == "original" ? samples : seen.at("audio"));
     done.video.add(frames.to(at::kFloat).div(255.0), seen.at("image"));
