@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "perceiver/media/resize.h"
+#include "perceiver/media/wav.h"
 
 namespace perceiver {
 namespace {
@@ -13,11 +14,7 @@ namespace {
 // Rates such as 30000/1001 come as doubles: a clip's length in frames is exact to within this.
 constexpr double kRounding = 1e-6;
 
-bool is_sound_alone(const File& file) {
-  const bool wav = file.bytes.size() >= 12 && file.bytes.starts_with("RIFF") &&
-                   file.bytes.compare(8, 4, "WAVE") == 0;
-  return wav || has_sound_ending(file.name);
-}
+bool is_sound_alone(const File& file) { return is_wav(file.bytes) || has_sound_ending(file.name); }
 
 Tensor read_sound(const File& file, const ClipFormat& format) {
   Sound sound = decode_sound(file);
