@@ -191,6 +191,7 @@ TEST_F(Autoencode, AFolderOfPicturesNeedsNoContainer) {
 
 TEST_F(Autoencode, MistakesAreOneLineAndLeaveNothingBehind) {
   write_file(folder / "text.mp4", "not a video at all\n");
+  fs::create_symlink("/dev/full", folder / "full.mp4");
   const std::vector<std::string> before = files();
   const std::string clip = at("clip.mp4");
   expect_complaint(with_model(at("nowhere.mp4")),
@@ -199,15 +200,29 @@ TEST_F(Autoencode, MistakesAreOneLineAndLeaveNothingBehind) {
                    "--output " + clip + ": is the clip itself; give another path");
   expect_complaint(with_model(clip + " -o -"),
                    "--output -: a video cannot go to the standard output; give a path");
-  expect_complaint(with_model(clip + " --seconds 2"),
-                   "--seconds: expected a beginning and an end such as 2-3.5, got '2'");
-  expect_complaint(with_model(clip + " --seconds 3-2"),
-                   "--seconds: expected a beginning and an end such as 2-3.5, got '3-2'");
+  for (const std::string seconds : {"2", "3-2", "1-inf", "1-2x", "1e9-2e9"}) {
+    expect_complaint(
+        with_model(clip + " --seconds " + seconds),
+        "--seconds: expected a beginning and an end such as 2-3.5, got '" + seconds + "'");
+  }
   expect_complaint(with_model(clip + " --seconds 5-6 -o " + at("out.mp4")),
                    clip + ": has ended before --seconds 5-6");
-  expect_complaint("autoencode -q -m " + config("audioset_mini.toml") + " " + clip,
-                   config("audioset_mini.toml") +
-                       ": autoencode needs a model of the task multimodal, got audioset");
+  expect_complaint(with_model(at("text.mp4")),
+                   at("text.mp4") +
+                       ": not a video or sound: invalid data found when processing "
+                       "input");
+  expect_complaint(with_model(clip + " -o " + at("nowhere/out.mp4")),
+                   at("nowhere/out.mp4") + ": cannot write: No such file or directory");
+  expect_complaint(with_model(clip + " -o " + at("full.mp4")),
+                   at("full.mp4") + ": cannot write: No space left on device");
+  expect_complaint(with_model(clip + " -o " + at("out.txt")),
+                   at("out.txt") +
+                       ": '.txt' is no ending of a video, expected .mp4, .mkv, .mov, .avi, .webm, "
+                       ".mpg, .mpeg, .m4v, .gif, .ogv, .3gp, .ts, .flv, or none for a folder of "
+                       "pictures");
+  expect_complaint("autoencode -q -m " + config("flow_mini.toml") + " " + clip,
+                   config("flow_mini.toml") +
+                       ": autoencode needs a model of the task multimodal, got optical_flow");
   EXPECT_EQ(files(), before);
 }
 

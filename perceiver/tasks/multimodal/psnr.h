@@ -1,4 +1,4 @@
-// Peak signal-to-noise ratio, by which the paper measures reconstructions (Sec. 4.3, Tab. 3).
+// Peak signal-to-noise ratio, by which the paper measures reconstructions (Sec. 4.3, Tab. 4).
 #pragma once
 
 #include "perceiver/core/tensor.h"
