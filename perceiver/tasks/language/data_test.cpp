@@ -32,7 +32,7 @@ class LanguageDataTest : public testing::Test {
 
   std::string trained_pieces() const {
     const std::string path = (folder / "spiece.model").string();
-    train_sentencepiece(config.train, path, 60);
+    train_sentencepiece(config.train, path, 40);
     return path;
   }
 
@@ -151,10 +151,10 @@ TEST_F(LanguageDataTest, MorePiecesThanTheModelKnowsAreRefused) {
   const std::string pieces = trained_pieces();
   const std::vector<std::string> overrides = {"data.train=['" + config.train[0] + "']",
                                               "data.tokenizer='" + pieces + "'",
-                                              "model.vocabulary_size=59"};
+                                              "model.vocabulary_size=39"};
   const auto task = make_task(read_file(shipped("configs/language_bytes_mini.toml")), overrides);
   EXPECT_EQ(error_of([&] { task->dataset(Split::kTrain); }),
-            pieces + ": has 60 ids, more than model.vocabulary_size (59)");
+            pieces + ": has 40 ids, more than model.vocabulary_size (39)");
   ASSERT_EQ(task->companions().size(), 1u);
   EXPECT_EQ(task->companions()[0].name, "spiece.model");
 }
