@@ -13,9 +13,12 @@ class App;
 namespace perceiver {
 
 void add_convert_command(CLI::App& app);
+void add_data_command(CLI::App& app);
+void add_eval_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
 void add_run_command(CLI::App& app);
+void add_train_command(CLI::App& app);
 
 // A subcommand whose help starts with examples.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description,
@@ -26,6 +29,9 @@ void add_semantics_option(CLI::App& command, std::string& value);
 void add_dtype_option(CLI::App& command, std::string& value, const std::string& description);
 std::optional<Reference> semantics_argument(const std::string& value);
 at::ScalarType dtype_argument(const std::string& value);
+
+// "data.train=[…]" of a config that names these files and folders.
+std::string paths_override(const std::string& key, const std::vector<std::string>& paths);
 
 // The line that says which model a verb works with.
 std::string describe(const Model& model, const std::string& device, const std::string& dtype);

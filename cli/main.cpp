@@ -30,13 +30,18 @@ class ExamplesFirst : public CLI::Formatter {
 std::string unknown_word(const CLI::App& app, std::span<char* const> words) {
   const CLI::App* verb = &app;
   for (const std::string_view word : words) {
-    if (verb == &app && !word.starts_with("-")) {
+    const std::vector<const CLI::App*> subs = verb->get_subcommands({});
+    if (!subs.empty() && !word.starts_with("-")) {
       std::vector<std::string> known;
-      for (const CLI::App* sub : app.get_subcommands({})) {
+      const CLI::App* found = nullptr;
+      for (const CLI::App* sub : subs) {
         known.push_back(sub->get_name());
-        if (word == known.back()) verb = sub;
+        if (word == known.back()) found = sub;
       }
-      if (verb == &app) return fmt::format("unknown verb '{}'{}", word, did_you_mean(word, known));
+      if (found == nullptr) {
+        return fmt::format("unknown verb '{}'{}", word, did_you_mean(word, known));
+      }
+      verb = found;
     } else if (word.starts_with("--") && word.size() > 2) {
       const std::string name(word.substr(0, word.find('=')));
       std::vector<std::string> known;
@@ -67,6 +72,9 @@ int run(int argc, char** argv) {
   add_inspect_command(app);
   add_run_command(app);
   add_convert_command(app);
+  add_train_command(app);
+  add_eval_command(app);
+  add_data_command(app);
   try {
     const std::span<char* const> words(argv + 1, argc - 1);
     const std::string unknown = argc == 1 ? "a verb is missing" : unknown_word(app, words);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/format.h"
@@ -30,6 +31,14 @@ std::optional<Reference> semantics_argument(const std::string& value) {
 at::ScalarType dtype_argument(const std::string& value) {
   if (value == "float32") return at::kFloat;
   return value == "bfloat16" ? at::kBFloat16 : at::kHalf;
+}
+
+std::string paths_override(const std::string& key, const std::vector<std::string>& paths) {
+  std::string list;
+  for (const std::string& path : paths) {
+    list += (list.empty() ? "" : ", ") + nlohmann::json(path).dump();  // quoted as TOML quotes
+  }
+  return fmt::format("{}=[{}]", key, list);
 }
 
 std::string describe(const Model& model, const std::string& device, const std::string& dtype) {

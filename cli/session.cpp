@@ -20,21 +20,6 @@ namespace {
 
 bool notes_are_shown = true;
 
-at::Device device_argument(const std::string& value) {
-  const int64_t gpus = at::hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
-  if (value == "auto") return gpus > 0 ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
-  if (value == "cpu") return at::kCPU;
-  const bool numbered = value.starts_with("cuda:") && value.size() > 5 &&
-                        value.find_first_not_of("0123456789", 5) == value.npos && value.size() < 9;
-  if (value != "cuda" && !numbered) {
-    fail("--device: unknown device '{}', expected auto, cpu, cuda or cuda:N", value);
-  }
-  const int64_t index = numbered ? std::stoll(value.substr(5)) : 0;
-  if (gpus == 0) fail("--device {}: there is no GPU that this build can use; take cpu", value);
-  if (index >= gpus) fail("--device {}: there are {} GPUs, counted from 0", value, gpus);
-  return {at::kCUDA, static_cast<c10::DeviceIndex>(index)};
-}
-
 at::ScalarType session_dtype(const std::string& value, at::Device device) {
   if (value != "auto") return dtype_argument(value);
   return device.is_cuda() ? at::kBFloat16 : at::kFloat;
@@ -60,6 +45,21 @@ std::string kernels_of(const Model& model, at::Device device, at::ScalarType dty
 }
 
 }  // namespace
+
+at::Device device_argument(const std::string& value) {
+  const int64_t gpus = at::hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+  if (value == "auto") return gpus > 0 ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
+  if (value == "cpu") return at::kCPU;
+  const bool numbered = value.starts_with("cuda:") && value.size() > 5 &&
+                        value.find_first_not_of("0123456789", 5) == value.npos && value.size() < 9;
+  if (value != "cuda" && !numbered) {
+    fail("--device: unknown device '{}', expected auto, cpu, cuda or cuda:N", value);
+  }
+  const int64_t index = numbered ? std::stoll(value.substr(5)) : 0;
+  if (gpus == 0) fail("--device {}: there is no GPU that this build can use; take cpu", value);
+  if (index >= gpus) fail("--device {}: there are {} GPUs, counted from 0", value, gpus);
+  return {at::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
 
 void add_session_options(CLI::App& command, SessionOptions& options,
                          const std::string& default_model) {

@@ -33,6 +33,9 @@ struct Session {
   at::ScalarType dtype;
 };
 
+// "auto", "cpu", "cuda", "cuda:1" as a device that is there.
+at::Device device_argument(const std::string& value);
+
 // `value` as a file to read, where "-" is the standard input.
 File read_input(const std::string& value);
 

@@ -16,7 +16,7 @@ declare -A may=(
   [modalities]="core nn model"
   [tasks]="core kernels nn model weights media data modalities"
   [zoo]="core kernels nn model weights media data modalities tasks"
-  [train]="core data model tasks optim zoo"
+  [train]="core data nn model weights tasks optim zoo"
   [serve]="core data model tasks zoo"
 )
 bad=0

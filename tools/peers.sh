@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tools/peers.sh [--or-skip] [options of tests/peers/peers.py]: compares build/perceiver with Hugging
-# Face's transformers, which it installs beside the project's torch into .deps/peers. With --or-skip
-# a machine on which it cannot be installed is no failure.
+# Face's transformers, which it installs beside the project's torch into .deps/peers, and has
+# TensorBoard read what training writes. With --or-skip a machine on which transformers cannot be
+# installed is no failure; without TensorBoard that check is left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 transformers_version=5.17.0
@@ -39,4 +40,12 @@ if [[ ! -e $installed ]] && ! install_transformers >.deps/peers.log 2>&1; then
 fi
 # The torch that the program is built with, by a path: one that moved is found again.
 dirname "$(readlink -f .deps/torch)" >"$(echo .deps/peers/lib/python3*/site-packages)/torch.pth"
-exec $python -B tests/peers/peers.py "$@"
+$python -B tests/peers/peers.py "$@"
+
+if $python -c "import tensorboard" 2>/dev/null ||
+    $python -m pip install --quiet --disable-pip-version-check tensorboard setuptools \
+      >>.deps/peers.log 2>&1; then
+  $python -B tests/peers/events.py "$@"
+else
+  echo "skipped: tensorboard cannot be installed (.deps/peers.log says why)"
+fi

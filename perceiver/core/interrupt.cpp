@@ -22,7 +22,17 @@ struct Slot {
 };
 std::array<Slot, kSlots> slots;
 
-void remove_all_and_exit(int signal) {
+std::atomic<bool> may_ask = false;
+std::atomic<int> asked = 0;
+
+void ask_or_exit(int signal) {
+  int none = 0;
+  if (may_ask && asked.compare_exchange_strong(none, signal)) {
+    constexpr char kMessage[] = "stopping after this step; once more ends at once\n";
+    // Nothing can be done about a terminal that is gone.
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+    return;
+  }
   for (Slot& slot : slots) {
     if (slot.filled) unlink(slot.path.data());
   }
@@ -33,7 +43,7 @@ void remove_all_and_exit(int signal) {
 
 void clean_up_on_interrupt() {
   struct sigaction action = {};
-  action.sa_handler = remove_all_and_exit;
+  action.sa_handler = ask_or_exit;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before = {};
     // A program started with nohup or in the background goes on ignoring.
@@ -41,6 +51,15 @@ void clean_up_on_interrupt() {
     sigaction(signal, &action, nullptr);
   }
 }
+
+StopOnInterrupt::StopOnInterrupt() {
+  asked = 0;
+  may_ask = true;
+}
+
+StopOnInterrupt::~StopOnInterrupt() { may_ask = false; }
+
+int StopOnInterrupt::signal() const { return asked; }
 
 RemoveOnInterrupt::RemoveOnInterrupt(const std::filesystem::path& path) : slot_(-1) {
   // The program's folder may change between now and then.

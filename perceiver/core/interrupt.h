@@ -20,4 +20,15 @@ class RemoveOnInterrupt {
   int slot_;
 };
 
+// While it lives, the first signal only asks to stop, so that long work can be saved; the second
+// ends the program at once. One at a time.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt();
+  ~StopOnInterrupt();
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+
+  int signal() const;  // that asks to stop; 0: none does
+};
+
 }  // namespace perceiver

@@ -19,11 +19,11 @@ int64_t number_in(const char* path) {
   return file >> value ? value : kNoLimit;
 }
 
-int64_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  for (int64_t kibibytes; file >> key >> kibibytes; file.ignore(64, '\n')) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
+// Of a table of the system, such as "MemAvailable:   123 kB"; kNoLimit where it has no such line.
+int64_t bytes_in(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string word; file >> word; file.ignore(1 << 12, '\n')) {
+    if (int64_t kibibytes; word == key && file >> kibibytes) return kibibytes * 1024;
   }
   return kNoLimit;
 }
@@ -38,10 +38,17 @@ int64_t left_in_container() {
 }  // namespace
 
 int64_t free_memory(at::Device device) {
-  if (device.is_cpu()) return std::min(available_memory(), left_in_container());
+  if (device.is_cpu())
+    return std::min(bytes_in("/proc/meminfo", "MemAvailable:"), left_in_container());
   return static_cast<int64_t>(
       at::accelerator::getMemoryInfo(device.has_index() ? device.index() : c10::DeviceIndex{0})
           .first);
+}
+
+int64_t peak_memory(at::Device device) {
+  if (device.is_cpu()) return bytes_in("/proc/self/status", "VmHWM:");
+  const auto index = device.has_index() ? device.index() : c10::DeviceIndex{0};
+  return at::accelerator::getDeviceStats(index).allocated_bytes[0].peak;
 }
 
 }  // namespace perceiver

@@ -10,4 +10,7 @@ namespace perceiver {
 // available, less than that where a container sets a lower limit.
 int64_t free_memory(at::Device device);
 
+// The most bytes this program has held so far: resident ones, or tensors on a GPU.
+int64_t peak_memory(at::Device device);
+
 }  // namespace perceiver

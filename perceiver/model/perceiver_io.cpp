@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/core/error.h"
+#include "perceiver/nn/recompute.h"
 
 namespace perceiver {
 
@@ -14,6 +15,20 @@ static auto named(std::string_view key, const Make& make) {
   } catch (const Error& e) {
     fail("{}: {}", key, e.what());
   }
+}
+
+// Attends in a way that the backward pass may repeat.
+static Tensor run(CrossAttend attend, const Tensor& x_q, const Tensor& x_kv,
+                  const AttendMasks& masks) {
+  return recompute(*attend, {x_q, x_kv, masks.q, masks.kv},
+                   [attend](const std::vector<Tensor>& x) mutable {
+                     return attend(x[0], x[1], AttendMasks{.q = x[2], .kv = x[3]});
+                   });
+}
+
+static Tensor run(SelfAttend attend, const Tensor& z) {
+  return recompute(*attend, {z},
+                   [attend](const std::vector<Tensor>& x) mutable { return attend(x[0]); });
 }
 
 EncoderImpl::EncoderImpl(int64_t input_channels, const EncoderConfig& config,
@@ -42,7 +57,7 @@ EncoderImpl::EncoderImpl(int64_t input_channels, const EncoderConfig& config,
 
 Tensor EncoderImpl::encode(const Tensor& inputs, const Tensor& input_mask) {
   const Tensor start = latents_.expand({inputs.size(0), -1, -1});
-  return cross_attend_(start, inputs, AttendMasks{.kv = input_mask});
+  return run(cross_attend_, start, inputs, {.kv = input_mask});
 }
 
 Tensor EncoderImpl::process(const Tensor& latents, const Tensor& inputs, const Tensor& input_mask) {
@@ -50,9 +65,9 @@ Tensor EncoderImpl::process(const Tensor& latents, const Tensor& inputs, const T
   Tensor z = latents;
   for (int64_t block = 0; block < num_blocks_; ++block) {
     if (block > 0 && block < num_cross_attends_) {
-      z = cross_attend_again_(z, inputs, AttendMasks{.kv = input_mask});
+      z = run(cross_attend_again_, z, inputs, {.kv = input_mask});
     }
-    for (SelfAttend& self_attend : self_attends_) z = self_attend(z);
+    for (const SelfAttend& self_attend : self_attends_) z = run(self_attend, z);
   }
   return z;
 }
@@ -95,7 +110,7 @@ DecoderImpl::DecoderImpl(const DecoderChannels& channels, const DecoderConfig& c
 
 Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries,
                             const Tensor& query_mask) {
-  const Tensor x = cross_attend_(queries, latents, AttendMasks{.q = query_mask});
+  const Tensor x = run(cross_attend_, queries, latents, {.q = query_mask});
   return output_.is_empty() ? x : output_(x);
 }
 

@@ -55,7 +55,7 @@ class Task {
   virtual const EvalConfig& eval_config() const;
 
   // Training examples as they are cropped, augmented and masked, or held-out ones as they are
-  // measured. Outlives the call, not the task.
+  // measured; null when there are none of these. Lives no longer than the task.
   virtual std::unique_ptr<Dataset> dataset(Split split) const;
 
   // Of a batch of dataset(kTrain), with the model in training mode.
@@ -67,6 +67,9 @@ class Task {
   // Added-up measures -> figures to report: by default sum / weight of each.
   virtual std::map<std::string, double> report(const Measures& all) const;
   virtual MainMeasure main_measure() const;  // one of report()'s
+
+  // Operations of a training step on one example: forward, and twice that backward.
+  virtual double train_flops() const { return 3.0 * summary(Split::kTrain).flops(); }
 
   // What belongs in the folder of a trained model beside its weights: names of the classes, and
   // files such as a tokenizer's.

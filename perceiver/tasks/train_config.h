@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "perceiver/core/config.h"
 
@@ -39,6 +40,10 @@ struct TrainConfig {
   bool recompute = false;                 // activations in the backward pass, to save memory
   double label_smoothing = 0.0;           // of tasks with classes
   Unreadable unreadable = Unreadable::kStop;
+  std::string from = "";                   // a model whose weights to begin with
+  std::vector<std::string> new_head = {};  // parameters that begin anew all the same: "decoder.*"
+  std::vector<std::string> freeze = {};    // parameters that stay as they are
+  bool overfit_batch = false;              // the first batch, again and again
   int64_t seed = 0;
   int64_t log_every = 10;    // steps
   int64_t eval_every = 0;    // steps; 0: at the end alone
@@ -64,6 +69,10 @@ void fields(Visitor& visit, TrainConfig& c) {
   visit("recompute", c.recompute);
   visit("label_smoothing", c.label_smoothing, between(0.0, 1.0));
   visit("unreadable", c.unreadable);
+  visit("from", c.from);
+  visit("new_head", c.new_head);
+  visit("freeze", c.freeze);
+  visit("overfit_batch", c.overfit_batch);
   visit("seed", c.seed, at_least(0));
   visit("log_every", c.log_every, at_least(1));
   visit("eval_every", c.eval_every, at_least(0));

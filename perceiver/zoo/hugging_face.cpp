@@ -246,6 +246,7 @@ std::string shape_of(Settings<ModelConfig> settings) {
   settings.model.encoder.cross_attend.dropout = settings.model.encoder.self_attend.dropout = 0.0;
   settings.model.encoder.self_attend.attention_dropout = 0.0;
   settings.model.encoder.cross_attend.attention_dropout = 0.0;
+  if constexpr (requires { settings.model.token_init_scale; }) settings.model.token_init_scale = 1;
   if constexpr (requires { settings.model.decode_slice; }) settings.model.decode_slice = 1;
   if constexpr (requires { settings.model.train_queries; }) settings.model.train_queries = {};
   if constexpr (requires {

@@ -84,13 +84,6 @@ bool deepmind_kernel(const File& settings) {
   });
 }
 
-// The settings with the overrides in them, complete.
-File resolved(const File& settings, std::span<const std::string> overrides) {
-  return with_settings(settings, overrides, [&](const auto& s) {
-    return File{settings.name, to_toml(s)};
-  });
-}
-
 // One map of names, "module:parameter"; haiku's own bookkeeping beside the averages stays out.
 TensorMap flattened(const HaikuCheckpoint& checkpoint) {
   TensorMap flat;
@@ -121,8 +114,8 @@ File haiku_settings(const HaikuCheckpoint& checkpoint, const fs::path& path) {
 }
 
 File with_semantics(const File& settings, std::optional<Reference> semantics) {
-  if (!semantics) return resolved(settings, {});
-  return resolved(settings, semantics_overrides(settings, *semantics));
+  if (!semantics) return model_settings(settings);
+  return model_settings(settings, semantics_overrides(settings, *semantics));
 }
 
 Model load_haiku(const fs::path& path, std::optional<Reference> semantics) {

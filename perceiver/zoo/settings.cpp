@@ -4,6 +4,12 @@
 
 namespace perceiver {
 
+File model_settings(const File& config, std::span<const std::string> overrides) {
+  return with_settings(config, overrides, [&](const auto& s) {
+    return File{config.name, to_toml(s)};
+  });
+}
+
 std::vector<std::string> semantics_overrides(const File& settings, Reference reference) {
   Semantics semantics = reference == Reference::kDeepMind ? kDeepMind : kHuggingFace;
   ConfigWriter writer("model.semantics.");

@@ -32,6 +32,9 @@ auto with_settings(const File& settings, std::span<const std::string> overrides,
   fail("{}: neither reference has a model for the task '{}'", settings.name, task);
 }
 
+// What the model of a config is, every key with its value: its `task` and `model`.
+File model_settings(const File& config, std::span<const std::string> overrides = {});
+
 enum class Reference { kDeepMind, kHuggingFace };
 constexpr std::array<std::string_view, 2> enum_words(Reference) {
   return {"deepmind", "huggingface"};

@@ -9,7 +9,8 @@ namespace perceiver {
 LanguageImpl::LanguageImpl(const LanguageConfig& config)
     : config_(config),
       input_(register_module(
-          "input", TextInput(config.vocabulary_size, config.num_inputs, config.input_channels))),
+          "input", TextInput(config.vocabulary_size, config.num_inputs, config.input_channels,
+                             truncated_normal(config.token_init_scale)))),
       encoder_(register_module("encoder",
                                Encoder(config.input_channels, config.encoder, config.semantics))),
       query_(register_module("query", LearnedQuery(config.num_inputs, config.input_channels))),
@@ -39,20 +40,20 @@ Tensor LanguageImpl::forward(const Tensor& ids, const Tensor& mask) {
   return decode(latents, at::arange(ids.size(1), ids.options()), mask);
 }
 
-ModelSummary LanguageImpl::summary() const {
-  const int64_t m = config_.num_inputs, c = config_.input_channels;
+ModelSummary LanguageImpl::summary(int64_t num_queries) const {
+  const int64_t m = config_.num_inputs, c = config_.input_channels, o = num_queries;
   // The output array is the decoder's, as in Tab. 5; logits are made of it.
   ModelSummary s{.inputs = {m, c},
                  .latents = encoder_->latent_size(),
-                 .queries = ArraySize{m, c},
-                 .outputs = {m, c}};
+                 .queries = ArraySize{o, c},
+                 .outputs = {o, c}};
   s.add("input.", input_->parts());
   s.add("encoder.", encoder_->parts(m));
   s.add("", {{.name = "query", .parameters = num_parameters(*query_)}});
-  s.add("decoder.", decoder_->parts(m, s.latents->index));
+  s.add("decoder.", decoder_->parts(o, s.latents->index));
   s.add("", {{.name = "logits",
               .parameters = bias_.numel(),
-              .flops = 2 * m * input_->token_weight().numel()}});
+              .flops = 2 * o * input_->token_weight().numel()}});
   return s;
 }
 

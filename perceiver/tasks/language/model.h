@@ -22,6 +22,9 @@ struct LanguageConfig {
   DecoderConfig decoder = {
       .cross_attend = {
           .num_heads = 8, .qk_channels = 256, .v_channels = 768, .query_residual = false}};
+  // Width of the token embeddings at the start of training. 1 is haiku's, and what a forward pass
+  // of an untrained model shows; the tied logits then start as wide as sqrt(C).
+  double token_init_scale = 1.0;
   Semantics semantics = {};
 };
 
@@ -32,6 +35,7 @@ void fields(Visitor& visit, LanguageConfig& c) {
   visit("input_channels", c.input_channels, at_least(1));
   visit("encoder", c.encoder);
   visit("decoder", c.decoder);
+  visit("token_init_scale", c.token_init_scale, at_least(0.0));
   visit("semantics", c.semantics);
 }
 
@@ -49,7 +53,8 @@ class LanguageImpl : public torch::nn::Module {
   // ids [B, m], mask [B, m] -> logits [B, m, vocabulary]. The mask is the queries' too.
   Tensor forward(const Tensor& ids, const Tensor& mask = {});
 
-  ModelSummary summary() const;  // of all M positions
+  ModelSummary summary() const { return summary(config_.num_inputs); }  // of all M positions
+  ModelSummary summary(int64_t num_queries) const;
 
  private:
   LanguageConfig config_;

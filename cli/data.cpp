@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+#include "perceiver/data/sentencepiece.h"
+
+namespace perceiver {
+
+void add_data_command(CLI::App& app) {
+  CLI::App* command = add_command(
+      app, "data", "Make what training needs from data",
+      "  perceiver data sentencepiece texts/ more.jsonl -o spiece.model --vocabulary 32000");
+  command->require_subcommand(1);
+
+  struct Args {
+    std::vector<std::string> texts;
+    std::string output;
+    int64_t vocabulary = 32'000;
+  };
+  auto args = std::make_shared<Args>();
+  CLI::App* pieces = add_command(
+      *command, "sentencepiece", "Train a SentencePiece model on texts",
+      "  perceiver data sentencepiece texts/ more.jsonl -o spiece.model --vocabulary 32000");
+  pieces->add_option("texts", args->texts, "Files and folders of .txt and .jsonl")->required();
+  pieces->add_option("-o,--output", args->output, "Where to write the model")->required();
+  pieces->add_option("--vocabulary", args->vocabulary, "How many pieces")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  pieces->callback([args] {
+    train_sentencepiece(args->texts, args->output, args->vocabulary);
+    fmt::print("{}\n", args->output);
+  });
+}
+
+}  // namespace perceiver

@@ -1,0 +1,102 @@
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "perceiver/train/evaluate.h"
+#include "perceiver/train/trainer.h"
+#include "perceiver/zoo/find.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct EvalArgs {
+  std::string model, device = "auto";
+  std::vector<std::string> overrides, data;
+  int64_t threads = 0;
+  std::optional<int64_t> seed;
+  bool json = false, quiet = false;
+};
+
+// A model of a run is measured as the run's config says; another as its task's defaults do.
+File experiment_of(const fs::path& path, const Model& model) {
+  if (path.extension() == ".toml") return read_file(path);
+  const fs::path run = fs::canonical(path).parent_path();
+  const bool is_run = fs::exists(run / "config.toml") && fs::exists(run / "metrics.jsonl");
+  return is_run ? read_file(run / "config.toml") : model.settings;
+}
+
+void eval(const EvalArgs& args) {
+  if (args.threads > 0) at::set_num_threads(static_cast<int>(args.threads));
+  const fs::path path = find_model(args.model);
+  const at::Device device = device_argument(args.device);
+  Model model = load_model(path);
+  std::vector<std::string> overrides = args.overrides;
+  if (!args.data.empty()) overrides.push_back(paths_override("data.held_out", args.data));
+  const fs::path pieces = model.folder / "spiece.model";
+  if (fs::exists(pieces)) overrides.push_back(fmt::format("data.tokenizer='{}'", pieces.string()));
+
+  // The same model, with data and measures around it.
+  const ConstructScope scope(Construct::kEmpty);
+  const std::unique_ptr<Task> task = make_task(experiment_of(path, model), overrides);
+  take_weights(task->model(), model.task->model(), {}, model.source);
+  task->model().to(device);
+  const std::unique_ptr<Dataset> dataset = task->dataset(Split::kEval);
+  if (!dataset) fail("there are no held-out examples; name files or folders with --data");
+  if (!args.quiet) fmt::print(stderr, "{}\n", describe(model, device.str(), "float32"));
+
+  Progress::show(!args.quiet);
+  Progress progress("measuring", 1.0);
+  double before = 0.0;
+  const Evaluation result =
+      evaluate(*task, *dataset,
+               {.device = device,
+                .seed = static_cast<uint64_t>(args.seed.value_or(task->train_config().seed)),
+                .progress = [&](int64_t done, int64_t all) {
+                  const double share = static_cast<double>(done) / static_cast<double>(all);
+                  progress.add(share - std::exchange(before, share));
+                }});
+  progress.clear();
+  if (args.json) {
+    nlohmann::ordered_json json = {{"model", path.string()}, {"examples", result.examples}};
+    for (const auto& [name, value] : result.figures) json[name] = value;
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("examples {}\n", result.examples);
+  for (const auto& [name, value] : result.figures) fmt::print("{} {:.6g}\n", name, value);
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app) {
+  auto args = std::make_shared<EvalArgs>();
+  CLI::App* command = add_command(app, "eval", "Measure a model on held-out data",
+                                  "  perceiver eval runs/mini --data texts/held_out.txt\n"
+                                  "  perceiver eval deepmind/language-perceiver --data texts/ "
+                                  "eval.examples=100 --json");
+  command->add_option("model", args->model, "A run, a folder, a checkpoint, or a hub id")
+      ->required();
+  command->add_option("overrides", args->overrides, "key=value pairs of [data] and [eval]");
+  command
+      ->add_option("--data", args->data,
+                   "A file or folder to measure on (data.held_out); may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--device", args->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  command->add_option("--threads", args->threads, "Of the CPU; default: one a core")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--seed", args->seed,
+                      "Of what is random in the examples; default: train.seed of the run");
+  command->add_flag("--json", args->json, "One JSON document");
+  command->add_flag("-q,--quiet", args->quiet, "Say nothing but results and errors");
+  command->callback([args] { eval(*args); });
+}
+
+}  // namespace perceiver

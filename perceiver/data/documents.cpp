@@ -1,0 +1,130 @@
+#include "perceiver/data/documents.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_text(const fs::path& path) {
+  return path.extension() == ".txt" || path.extension() == ".jsonl";
+}
+
+std::vector<fs::path> files_of(const fs::path& path) {
+  if (!fs::exists(path)) fail("{}: no such file or folder", path.string());
+  if (!fs::is_directory(path)) return {path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file() && is_text(entry.path())) files.push_back(entry.path());
+  }
+  if (files.empty()) fail("{}: no .txt or .jsonl files in this folder", path.string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::ifstream open(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) fail("{}: cannot open: {}", path.string(), std::strerror(errno));
+  return stream;
+}
+
+}  // namespace
+
+Documents::Documents(const std::vector<std::string>& paths, DocumentUnit unit) {
+  for (const std::string& path : paths) {
+    for (const fs::path& file : files_of(path)) add_file(file, unit);
+  }
+}
+
+void Documents::add_file(const fs::path& path, DocumentUnit unit) {
+  const auto file = static_cast<int32_t>(files_.size());
+  files_.push_back(path);
+  if (unit == DocumentUnit::kFile && path.extension() != ".jsonl") {
+    const auto length = static_cast<int64_t>(fs::file_size(path));
+    if (length > 0) documents_.push_back({0, length, file, 1});
+    return;
+  }
+  std::ifstream stream = open(path);
+  std::string text;
+  int64_t offset = 0;
+  for (int32_t line = 1; std::getline(stream, text); ++line) {
+    const auto length = static_cast<int64_t>(text.size());
+    const size_t last = text.find_last_not_of(" \t\r");
+    if (last != text.npos) {
+      documents_.push_back({offset, static_cast<int64_t>(last) + 1, file, line});
+    }
+    offset += length + 1;
+  }
+}
+
+void Documents::keep(int64_t begin, int64_t end) {
+  documents_ = std::vector(documents_.begin() + begin, documents_.begin() + end);
+}
+
+std::string Documents::window(int64_t first, int64_t count, int64_t bytes, Rng& rng) const {
+  struct Piece {
+    const Document* document;
+    std::string text;  // of a JSON line, which must be read to know its length
+    int64_t length;
+  };
+  std::vector<Piece> pieces;
+  int64_t total = 0;
+  for (int64_t i = 0; i < std::min(count, size()); ++i) {
+    const Document& document = documents_[(first + i) % size()];
+    Piece piece{&document, "", document.length};
+    if (is_json(document)) {
+      piece.text = json_text(document);
+      piece.length = static_cast<int64_t>(piece.text.size());
+    }
+    total += piece.length + (i > 0);
+    pieces.push_back(std::move(piece));
+  }
+  const int64_t begin = total > bytes ? rng.integer(total - bytes + 1) : 0;
+  const int64_t end = std::min(total, begin + bytes);
+  std::string window;
+  int64_t at = 0;  // where the piece begins
+  for (const Piece& piece : pieces) {
+    if (at > begin && at <= end) window += '\n';
+    const int64_t from = std::clamp<int64_t>(begin - at, 0, piece.length);
+    const int64_t to = std::clamp<int64_t>(end - at, from, piece.length);
+    if (to > from) {
+      window += is_json(*piece.document) ? piece.text.substr(from, to - from)
+                                         : read(*piece.document, from, to);
+    }
+    at += piece.length + 1;
+  }
+  return window;
+}
+
+bool Documents::is_json(const Document& document) const {
+  return files_[document.file].extension() == ".jsonl";
+}
+
+std::string Documents::read(const Document& document, int64_t begin, int64_t end) const {
+  std::ifstream stream = open(files_[document.file]);
+  std::string text(end - begin, '\0');
+  stream.seekg(document.offset + begin);
+  if (!stream.read(text.data(), end - begin)) {
+    fail("{}: is shorter than it was when training began", files_[document.file].string());
+  }
+  return text;
+}
+
+std::string Documents::json_text(const Document& document) const {
+  const auto json = nlohmann::json::parse(read(document, 0, document.length), nullptr,
+                                          /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("text") || !json["text"].is_string()) {
+    fail("{}:{}: must be a JSON object with a string 'text'", files_[document.file].string(),
+         document.line);
+  }
+  return json["text"].get<std::string>();
+}
+
+}  // namespace perceiver

@@ -1,0 +1,49 @@
+// Documents of text files: a line each, a file each, or the key "text" of each line of a .jsonl.
+// Texts stay on disk; what is kept is where each begins.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "perceiver/core/rng.h"
+
+namespace perceiver {
+
+// What a document is in a .txt file.
+enum class DocumentUnit { kLine, kFile };
+constexpr std::array<std::string_view, 2> enum_words(DocumentUnit) { return {"line", "file"}; }
+
+class Documents {
+ public:
+  // Files, and folders with .txt and .jsonl files at any depth, in the order of their names.
+  Documents(const std::vector<std::string>& paths, DocumentUnit unit);
+
+  int64_t size() const { return static_cast<int64_t>(documents_.size()); }
+
+  // Documents [begin, end) alone.
+  void keep(int64_t begin, int64_t end);
+
+  // `count` documents from `first` on (after the last comes the first), a line break between two:
+  // `bytes` of them in a row, from a random place, or all when they are fewer.
+  std::string window(int64_t first, int64_t count, int64_t bytes, Rng& rng) const;
+
+ private:
+  struct Document {
+    int64_t offset, length;  // in the file
+    int32_t file, line;      // line counts from 1
+  };
+
+  void add_file(const std::filesystem::path& path, DocumentUnit unit);
+  std::string read(const Document& document, int64_t begin, int64_t end) const;
+  std::string json_text(const Document& document) const;
+  bool is_json(const Document& document) const;
+
+  std::vector<std::filesystem::path> files_;
+  std::vector<Document> documents_;
+};
+
+}  // namespace perceiver

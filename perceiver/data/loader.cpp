@@ -1,0 +1,142 @@
+#include "perceiver/data/loader.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+namespace {
+
+// What the streams of random numbers are for.
+constexpr uint64_t kExample = 0, kOrder = 1, kBatch = 2, kInstead = 3;
+
+std::vector<int64_t> order_of(uint64_t seed, int64_t epoch, int64_t size) {
+  std::vector<int64_t> order(size);
+  std::iota(order.begin(), order.end(), 0);
+  Rng rng(seed, epoch, 0, kOrder);
+  for (int64_t i = size - 1; i > 0; --i) std::swap(order[i], order[rng.integer(i + 1)]);
+  return order;
+}
+
+}  // namespace
+
+Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
+    : dataset_(dataset),
+      options_(options),
+      size_(dataset.size()),
+      begun_(options.first),
+      handed_(options.first),
+      end_(std::numeric_limits<int64_t>::max()),
+      ahead_(2 * std::max<int64_t>(1, options.threads)) {
+  if (size_ == 0) fail("there are no examples");
+  if (options.examples >= 0) end_ = (options.examples + options.batch - 1) / options.batch;
+  at::get_num_threads();  // this thread's are settled before a worker says one for itself
+  for (int64_t i = 0; i < std::max<int64_t>(1, options.threads); ++i) {
+    threads_.emplace_back([this] { work(); });
+  }
+}
+
+Loader::~Loader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  room_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool Loader::done() const { return handed_ >= end_; }
+
+Example Loader::next() {
+  TORCH_INTERNAL_ASSERT(!done());
+  std::unique_lock lock(mutex_);
+  made_.wait(lock, [&] { return ready_.contains(handed_) || failed_.contains(handed_); });
+  if (failed_.contains(handed_)) std::rethrow_exception(failed_[handed_]);
+  Example batch = std::move(ready_.extract(handed_++).mapped());
+  room_.notify_all();
+  return batch;
+}
+
+void Loader::work() {
+  // Many examples at once make better use of cores than many threads on one.
+  at::set_num_threads(1);
+  for (;;) {
+    int64_t number = 0;
+    {
+      std::unique_lock lock(mutex_);
+      room_.wait(lock, [&] { return stopping_ || begun_ >= end_ || begun_ < handed_ + ahead_; });
+      if (stopping_ || begun_ >= end_) return;
+      number = begun_++;
+    }
+    Example batch;
+    std::exception_ptr error;
+    try {
+      batch = make(number);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    if (error) {
+      failed_[number] = error;
+    } else {
+      ready_[number] = std::move(batch);
+    }
+    made_.notify_all();
+  }
+}
+
+Example Loader::make(int64_t number) {
+  const int64_t begin = number * options_.batch;
+  int64_t end = begin + options_.batch;
+  if (options_.examples >= 0) end = std::min(end, options_.examples);
+  std::vector<Example> examples;
+  for (int64_t place = begin; place < end; ++place) examples.push_back(get(place));
+  Rng rng(options_.seed, begin / size_, begin % size_, kBatch);
+  Example batch = dataset_.batch(examples, rng);
+  if (options_.pinned) {
+    for (auto& [name, tensor] : batch) tensor = tensor.pin_memory();
+  }
+  return batch;
+}
+
+Example Loader::get(int64_t place) {
+  constexpr int kMostAttempts = 10;
+  const int64_t epoch = place / size_;
+  int64_t index = index_at(epoch, place % size_);
+  Rng instead(options_.seed, epoch, index, kInstead);
+  for (int attempt = 1;; ++attempt) {
+    Rng rng(options_.seed, epoch, index, kExample);
+    try {
+      return dataset_.get(index, rng);
+    } catch (const Error& e) {
+      if (!options_.unreadable) throw;
+      {
+        const std::lock_guard lock(complaint_mutex_);
+        options_.unreadable(e.what());
+      }
+      if (attempt == kMostAttempts)
+        fail("{}; {} examples in a row cannot be read", e.what(), attempt);
+    }
+    index = instead.integer(size_);
+  }
+}
+
+int64_t Loader::index_at(int64_t epoch, int64_t place) {
+  if (!options_.shuffle) return place;
+  const std::lock_guard lock(orders_mutex_);
+  auto found = orders_.find(epoch);
+  if (found == orders_.end()) {
+    // Threads are at most `ahead_` batches apart; of a small dataset these may be many epochs.
+    const int64_t spread = ahead_ * options_.batch / size_ + 1;
+    orders_.erase(orders_.begin(), orders_.lower_bound(epoch - spread));
+    found = orders_.emplace(epoch, order_of(options_.seed, epoch, size_)).first;
+  }
+  return found->second[place];
+}
+
+}  // namespace perceiver

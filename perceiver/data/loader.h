@@ -1,0 +1,66 @@
+// Batches of a dataset, made by threads ahead of whoever trains on them.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "perceiver/data/dataset.h"
+
+namespace perceiver {
+
+struct LoaderOptions {
+  int64_t batch = 1;  // examples
+  uint64_t seed = 0;
+  bool shuffle = true;  // each epoch in an order of its own
+  int64_t threads = 1;
+  int64_t first = 0;  // the number of the first batch: where a run that is resumed goes on
+  // The number after the last; without: epoch follows epoch. Where it ends in the middle of a batch
+  // the last one is smaller.
+  int64_t examples = -1;
+  bool pinned = false;  // batches in memory that a GPU copies from on its own
+  // Told of each example that cannot be read, and that another is taken in its place. May be called
+  // by any thread, one at a time. Without: the error is next()'s.
+  std::function<void(const std::string& message)> unreadable = {};
+};
+
+// The examples of all epochs stand in one row, example g of epoch g / size at a place that the
+// epoch's order gives it. Batch k is always examples k * batch and on, so a batch depends on its
+// number alone: not on threads, nor on where loading began.
+class Loader {
+ public:
+  Loader(const Dataset& dataset, const LoaderOptions& options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+
+  bool done() const;  // no more batches
+  Example next();     // waits for it; an error of the dataset is thrown here
+
+ private:
+  void work();
+  Example make(int64_t number);
+  Example get(int64_t place);
+  int64_t index_at(int64_t epoch, int64_t place);
+
+  const Dataset& dataset_;
+  LoaderOptions options_;
+  int64_t size_, begun_, handed_, end_;
+  int64_t ahead_;  // batches begun and not handed out: for each thread one in work and one ready
+
+  std::mutex mutex_;
+  std::condition_variable made_, room_;
+  std::map<int64_t, Example> ready_;
+  std::map<int64_t, std::exception_ptr> failed_;
+  bool stopping_ = false;
+
+  std::mutex orders_mutex_, complaint_mutex_;
+  std::map<int64_t, std::vector<int64_t>> orders_;  // of the epochs being read
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace perceiver

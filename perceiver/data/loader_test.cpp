@@ -1,0 +1,104 @@
+#include "perceiver/data/loader.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "perceiver/core/error_test.h"
+
+namespace perceiver {
+namespace {
+
+// Example i is [i, something random]; those of `broken` cannot be read.
+class Numbers : public Dataset {
+ public:
+  explicit Numbers(int64_t size, std::set<int64_t> broken = {})
+      : size_(size), broken_(std::move(broken)) {}
+
+  int64_t size() const override { return size_; }
+  Example get(int64_t index, Rng& rng) const override {
+    if (broken_.contains(index)) fail("{}.txt: cannot open", index);
+    return {{"x", at::tensor({static_cast<double>(index), rng.uniform()}, at::kDouble)}};
+  }
+
+ private:
+  int64_t size_;
+  std::set<int64_t> broken_;
+};
+
+// Batches [first, first + count), on top of each other.
+Tensor batches(const Dataset& dataset, LoaderOptions options, int64_t count) {
+  Loader loader(dataset, options);
+  std::vector<Tensor> all;
+  for (int64_t i = 0; i < count; ++i) all.push_back(loader.next().at("x"));
+  return at::cat(all);
+}
+
+TEST(Loader, BatchesDoNotDependOnThreadsNorOnWhereLoadingBegan) {
+  const Numbers numbers(7);
+  const Tensor one = batches(numbers, {.batch = 3, .seed = 5, .threads = 1}, 40);
+  EXPECT_TRUE(one.equal(batches(numbers, {.batch = 3, .seed = 5, .threads = 4}, 40)));
+  EXPECT_TRUE(one.slice(0, 51).equal(
+      batches(numbers, {.batch = 3, .seed = 5, .threads = 3, .first = 17}, 23)));
+  EXPECT_FALSE(one.equal(batches(numbers, {.batch = 3, .seed = 6}, 40)));
+}
+
+TEST(Loader, EachEpochHasEveryExampleOnceInAnOrderOfItsOwn) {
+  const Numbers numbers(6);
+  const Tensor indices = batches(numbers, {.batch = 2}, 6).select(1, 0);
+  const Tensor first = indices.slice(0, 0, 6), second = indices.slice(0, 6);
+  EXPECT_TRUE(std::get<0>(first.sort()).equal(at::arange(6, at::kDouble)));
+  EXPECT_TRUE(std::get<0>(second.sort()).equal(at::arange(6, at::kDouble)));
+  EXPECT_FALSE(first.equal(second));
+}
+
+TEST(Loader, AnExampleIsRandomAnewInEachEpoch) {
+  const Tensor both = batches(Numbers(1), {.batch = 1}, 2);
+  EXPECT_NE(both[0][1].item<double>(), both[1][1].item<double>());
+}
+
+TEST(Loader, WithAnEndTheLastBatchIsSmallerAndNothingIsShuffled) {
+  const Numbers numbers(5);
+  Loader loader(numbers, {.batch = 2, .shuffle = false, .threads = 2, .examples = 5});
+  std::vector<int64_t> sizes;
+  double sum = 0.0;
+  while (!loader.done()) {
+    const Tensor x = loader.next().at("x");
+    sizes.push_back(x.size(0));
+    sum += x.select(1, 0).sum().item<double>();
+  }
+  EXPECT_EQ(sizes, (std::vector<int64_t>{2, 2, 1}));
+  EXPECT_EQ(sum, 10.0);
+}
+
+TEST(Loader, UnreadableExamplesStopOrAreNamedAndReplaced) {
+  const Numbers numbers(4, {2});
+  EXPECT_EQ(error_of([&] { batches(numbers, {.batch = 4}, 1); }), "2.txt: cannot open");
+  for (const int64_t threads : {1, 3}) {
+    std::vector<std::string> named;
+    const auto note = [&](const std::string& message) { named.push_back(message); };
+    const Tensor x = batches(numbers, {.batch = 4, .threads = threads, .unreadable = note}, 2);
+    EXPECT_EQ(x.size(0), 8);
+    EXPECT_FALSE(x.select(1, 0).eq(2.0).any().item<bool>());
+    ASSERT_GE(named.size(), 2u);
+    EXPECT_EQ(named[0], "2.txt: cannot open");
+  }
+  const auto ignore = [](const std::string&) {};
+  EXPECT_EQ(error_of([&] { batches(Numbers(1, {0}), {.batch = 1, .unreadable = ignore}, 1); }),
+            "0.txt: cannot open; 10 examples in a row cannot be read");
+}
+
+TEST(Loader, NothingToLoadIsSaid) {
+  EXPECT_EQ(error_of([] { Loader(Numbers(0), {}); }), "there are no examples");
+}
+
+TEST(Stack, ArraysOfDifferentSizesAreRefused) {
+  EXPECT_EQ(error_of([] {
+              stack({{{"x", at::zeros({2})}}, {{"x", at::zeros({3})}}});
+            }),
+            "examples of one batch differ in the size of 'x': [2] and [3]");
+}
+
+}  // namespace
+}  // namespace perceiver

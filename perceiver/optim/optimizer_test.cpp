@@ -1,0 +1,122 @@
+#include "perceiver/optim/optimizer.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/optim/adamw.h"
+#include "perceiver/optim/lamb.h"
+
+namespace perceiver {
+namespace {
+
+Tensor values(std::initializer_list<double> list) {
+  return at::tensor(at::ArrayRef<double>(list.begin(), list.size()), at::kDouble);
+}
+
+// Three tensors with two gradients each, small enough to be worked out on paper.
+struct Worked {
+  Tensor w = values({3.0, 4.0}), bias = values({0.5}), zero = values({0.0});
+
+  void step(Optimizer& optimizer, const std::vector<Tensor>& gradients) {
+    w.mutable_grad() = gradients[0];
+    bias.mutable_grad() = gradients[1];
+    zero.mutable_grad() = gradients[2];
+    optimizer.step(/*learning_rate=*/0.01);
+  }
+  void first_step(Optimizer& optimizer) {
+    step(optimizer, {values({1.0, -2.0}), values({0.1}), values({1.0})});
+  }
+  void second_step(Optimizer& optimizer) {
+    step(optimizer, {values({0.5, 0.5}), values({-0.3}), values({1.0})});
+  }
+  std::vector<NamedParameter> parameters() {
+    return {{"mlp.weight", w}, {"mlp.bias", bias}, {"bias", zero}};
+  }
+};
+
+constexpr OptimizerOptions kOptions = {
+    .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-6, .weight_decay = 0.1};
+
+void expect_close(const Tensor& got, std::initializer_list<double> expected) {
+  EXPECT_TRUE(at::allclose(got, values(expected), 1e-10, 1e-12)) << got;
+}
+
+// Step 1. m = 0.1 g and v = 0.001 g^2; corrected, m/0.1 = g and sqrt(v/0.001) = |g|: so the update
+// is g / (|g| + 1e-6). The weight's is decayed: [0.999999, -0.9999995] + 0.1 [3, 4]
+// = [1.299999, -0.5999995], of norm 1.431781; the weight's own is 5, the ratio 3.492154, and
+// [3, 4] - 0.01 * 3.492154 * update = [2.954602, 4.020953]. The bias is not decayed: its update is
+// 0.99999, the ratio 0.5 / 0.99999, so it moves by 0.01 * 0.5. A zero has the ratio 1.
+TEST(Lamb, FollowsAnExampleWorkedOutByHand) {
+  Worked p;
+  Lamb lamb(p.parameters(), kOptions);
+  p.first_step(lamb);
+  expect_close(p.w, {2.9546020302639278, 4.020952907765813});
+  expect_close(p.bias, {0.495});
+  expect_close(p.zero, {-0.009999990000010001});
+
+  // Step 2. m = [0.14, -0.13], v = [0.001249, 0.004246]; the corrections are 0.19 and 0.001999:
+  // [0.7368421, -0.6842105] / ([0.7904452, 1.4574053] + 1e-6) + 0.1 w = [1.2276387, -0.0673726], of
+  // norm 1.229486; the ratio is 4.989763 / 1.229486 = 4.058414.
+  p.second_step(lamb);
+  expect_close(p.w, {2.9047793709492318, 4.023687165102411});
+  expect_close(p.bias, {0.49995});
+  expect_close(p.zero, {-0.010099989900010101});
+}
+
+TEST(AdamW, FollowsAnExampleWorkedOutByHand) {
+  Worked p;
+  AdamW adamw(p.parameters(), kOptions);
+  p.first_step(adamw);  // [3, 4] * 0.999 - 0.01 * [0.999999, -0.9999995]
+  expect_close(p.w, {2.98700000999999, 4.0059999950000025});
+  expect_close(p.bias, {0.490000099999});
+  p.second_step(adamw);
+  expect_close(p.w, {2.9746912253948743, 4.006688673495847});
+  expect_close(p.bias, {0.4949419762356495});
+  expect_close(p.zero, {-0.01999998000001993});
+}
+
+TEST(Optimizer, GoesOnFromItsStateAsIfItHadNotStopped) {
+  Worked straight, stopped;
+  Lamb one(straight.parameters(), kOptions), before(stopped.parameters(), kOptions);
+  straight.first_step(one);
+  straight.second_step(one);
+  stopped.first_step(before);
+  Lamb after(stopped.parameters(), kOptions);
+  const auto saved = before.state();
+  const auto loaded = after.state();
+  ASSERT_EQ(saved.size(), 6u);
+  EXPECT_EQ(saved[0].first, "first.mlp.weight");
+  EXPECT_EQ(saved[1].first, "second.mlp.weight");
+  for (size_t i = 0; i < saved.size(); ++i) Tensor(loaded[i].second).copy_(saved[i].second);
+  after.set_steps(before.steps());
+  stopped.second_step(after);
+  EXPECT_TRUE(stopped.w.equal(straight.w));
+  EXPECT_TRUE(stopped.bias.equal(straight.bias));
+}
+
+// DeepMind's rule by haiku's names: not `b`, and nothing in layer_norm or batchnorm.
+TEST(IsDecayed, LeavesOutBiasesAndNormalisations) {
+  for (const char* name :
+       {"encoder.latents", "input.position.weight", "input.token.weight", "query.queries",
+        "encoder.self_attend_0.attention.q.weight", "decoder.output.weight", "normal.weight"}) {
+    EXPECT_TRUE(is_decayed(name)) << name;
+  }
+  for (const char* name : {"bias", "encoder.self_attend_0.attention.q.bias", "input.norm.weight",
+                           "encoder.cross_attend.norm_kv.weight", "norm_mlp.bias"}) {
+    EXPECT_FALSE(is_decayed(name)) << name;
+  }
+}
+
+TEST(ClipByGlobalNorm, ScalesAllGradientsTogetherAndOnlyAboveTheLimit) {
+  const std::vector<Tensor> gradients = {values({3.0, 0.0}), values({4.0})};
+  EXPECT_EQ(clip_by_global_norm(gradients, 10.0).item<double>(), 5.0);
+  expect_close(gradients[0], {3.0, 0.0});
+  EXPECT_EQ(clip_by_global_norm(gradients, 0.0).item<double>(), 5.0);
+  expect_close(gradients[1], {4.0});
+  EXPECT_EQ(clip_by_global_norm(gradients, 1.0).item<double>(), 5.0);
+  expect_close(gradients[0], {0.6, 0.0});
+  expect_close(gradients[1], {0.8});
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,165 @@
+#include "perceiver/tasks/language/data.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "perceiver/core/error.h"
+
+namespace perceiver {
+namespace {
+
+// What SentencePiece writes for a space: the first sign of a piece that begins a word.
+constexpr std::string_view kSpace = "\u2581";
+
+bool is_space(int64_t byte_id) {
+  const int64_t byte = byte_id - ByteTokenizer::kNumSpecial;
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+std::vector<std::pair<int64_t, int64_t>> words_of_bytes(const Ids& ids) {
+  std::vector<std::pair<int64_t, int64_t>> words;
+  const auto size = static_cast<int64_t>(ids.size());
+  for (int64_t begin = 0; begin < size;) {
+    if (is_space(ids[begin])) {
+      ++begin;
+      continue;
+    }
+    int64_t end = begin + 1;
+    while (end < size && !is_space(ids[end])) ++end;
+    words.emplace_back(begin > 0 ? begin - 1 : 0, end);
+    begin = end;
+  }
+  return words;
+}
+
+Tensor to_tensor(const std::vector<int64_t>& values) { return at::tensor(values, at::kLong); }
+
+}  // namespace
+
+MaskingTokenizer::MaskingTokenizer(const std::string& tokenizer) {
+  if (tokenizer != "bytes") tokenizer_ = SentencePieceTokenizer(read_file(tokenizer));
+}
+
+Ids MaskingTokenizer::encode(std::string_view text) const {
+  return std::visit([&](const auto& t) { return t.encode(text); }, tokenizer_);
+}
+
+int64_t MaskingTokenizer::vocabulary_size() const {
+  return std::visit([](const auto& t) { return t.vocabulary_size(); }, tokenizer_);
+}
+
+SpecialIds MaskingTokenizer::special() const {
+  return std::visit([](const auto& t) { return t.special(); }, tokenizer_);
+}
+
+int64_t MaskingTokenizer::most_bytes(int64_t tokens) const {
+  // Pieces have four bytes on average; longer ones in a row are padded for.
+  constexpr int64_t kBytesPerPiece = 16;
+  return std::holds_alternative<ByteTokenizer>(tokenizer_) ? tokens : kBytesPerPiece * tokens;
+}
+
+int64_t MaskingTokenizer::bytes(int64_t id) const {
+  const auto* pieces = std::get_if<SentencePieceTokenizer>(&tokenizer_);
+  if (pieces == nullptr) return 1;
+  const std::string piece = pieces->piece(id);
+  const auto size = static_cast<int64_t>(piece.size());
+  // Its sign for a space is three bytes long, the space is one.
+  return piece.starts_with(kSpace) ? size - 2 : size;
+}
+
+std::vector<std::pair<int64_t, int64_t>> MaskingTokenizer::words(const Ids& ids) const {
+  const auto* pieces = std::get_if<SentencePieceTokenizer>(&tokenizer_);
+  if (pieces == nullptr) return words_of_bytes(ids);
+  std::vector<std::pair<int64_t, int64_t>> words;
+  for (int64_t i = 0; i < static_cast<int64_t>(ids.size()); ++i) {
+    if (words.empty() || pieces->piece(ids[i]).starts_with(kSpace)) words.emplace_back(i, i);
+    words.back().second = i + 1;
+  }
+  return words;
+}
+
+std::vector<int64_t> masked_positions(const MaskingTokenizer& tokenizer, const Ids& ids,
+                                      double probability, Rng& rng) {
+  const auto words = tokenizer.words(ids);
+  std::vector<int64_t> positions;
+  const auto mask = [&](const std::pair<int64_t, int64_t>& word) {
+    for (int64_t i = word.first; i < word.second; ++i) positions.push_back(i);
+  };
+  for (const auto& word : words) {
+    if (rng.chance(probability)) mask(word);
+  }
+  // A text without a masked word would teach nothing.
+  if (positions.empty() && !words.empty()) {
+    mask(words[rng.integer(static_cast<int64_t>(words.size()))]);
+  }
+  return positions;
+}
+
+MaskedTextDataset::MaskedTextDataset(Documents documents, const MaskingTokenizer& tokenizer,
+                                     const LanguageDataConfig& config, int64_t num_inputs)
+    : documents_(std::move(documents)),
+      tokenizer_(tokenizer),
+      config_(config),
+      num_inputs_(num_inputs) {}
+
+Example MaskedTextDataset::get(int64_t index, Rng& rng) const {
+  const std::string text = documents_.window(index, config_.documents_per_example,
+                                             tokenizer_.most_bytes(num_inputs_), rng);
+  Ids ids = tokenizer_.encode(text);
+  if (static_cast<int64_t>(ids.size()) > num_inputs_) ids.resize(num_inputs_);
+  const std::vector<int64_t> positions =
+      masked_positions(tokenizer_, ids, config_.mask_probability, rng);
+  std::vector<int64_t> targets, bytes;
+  for (const int64_t position : positions) {
+    targets.push_back(ids[position]);
+    bytes.push_back(tokenizer_.bytes(ids[position]));
+    ids[position] = tokenizer_.special().mask;
+  }
+  const TokenBatch padded = pad_or_crop({ids}, num_inputs_, tokenizer_.special().pad);
+  return {{"ids", padded.ids[0]},
+          {"mask", padded.mask[0]},
+          {"positions", to_tensor(positions)},
+          {"targets", to_tensor(targets)},
+          {"bytes", to_tensor(bytes)}};
+}
+
+Example MaskedTextDataset::batch(const std::vector<Example>& examples, Rng&) const {
+  int64_t longest = 1;
+  for (const Example& example : examples) {
+    longest = std::max(longest, example.at("positions").size(0));
+  }
+  std::vector<Example> padded = examples;
+  for (Example& example : padded) {
+    const int64_t missing = longest - example.at("positions").size(0);
+    example["positions"] = at::constant_pad_nd(example["positions"], {0, missing}, 0);
+    example["targets"] = at::constant_pad_nd(example["targets"], {0, missing}, kNoTarget);
+    example["bytes"] = at::constant_pad_nd(example["bytes"], {0, missing}, 0);
+  }
+  return stack(padded);
+}
+
+Documents language_documents(const LanguageDataConfig& config, bool held_out) {
+  const bool own = held_out && !config.held_out.empty();
+  const std::vector<std::string>& paths = own ? config.held_out : config.train;
+  if (paths.empty()) {
+    fail("data.{} names no files; give text files or folders of them with --data",
+         held_out ? "held_out" : "train");
+  }
+  Documents documents(paths, config.document);
+  if (documents.size() == 0) fail("{}: there is no text in it", paths[0]);
+  if (own || !config.held_out.empty()) return documents;
+  const auto all = documents.size();
+  const auto kept =
+      static_cast<int64_t>(std::ceil(static_cast<double>(all) * (1.0 - config.held_out_share)));
+  if (held_out && kept == all) {
+    fail("data.held_out_share is {} of {} documents, too little to hold any out",
+         config.held_out_share, all);
+  }
+  if (!held_out && kept == 0) fail("data.held_out_share leaves no documents to train on");
+  documents.keep(held_out ? kept : 0, held_out ? all : kept);
+  return documents;
+}
+
+}  // namespace perceiver

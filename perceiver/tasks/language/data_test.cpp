@@ -1,0 +1,187 @@
+#include "perceiver/tasks/language/data.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "perceiver/core/error_test.h"
+#include "perceiver/data/sentencepiece.h"
+#include "perceiver/tasks/task.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::pair<int64_t, int64_t>>;
+
+class LanguageDataTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(folder);
+    std::string text;
+    for (int i = 0; i < 50; ++i) {
+      text += fmt::format("a line of words, number {}, to be masked\n", i * i);
+    }
+    write_file(folder / "text.txt", text);
+    config.train = {(folder / "text.txt").string()};
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  std::string trained_pieces() const {
+    const std::string path = (folder / "spiece.model").string();
+    train_sentencepiece(config.train, path, 60);
+    return path;
+  }
+
+  fs::path folder = fs::path(testing::TempDir()) / ("language_data_" + std::to_string(getpid()));
+  LanguageDataConfig config;
+};
+
+TEST_F(LanguageDataTest, WordsOfBytesHaveTheSpaceBeforeThem) {
+  const MaskingTokenizer bytes("bytes");
+  EXPECT_EQ(bytes.words(bytes.encode("a line,  of\nwords ")),
+            (Words{{0, 1}, {1, 7}, {8, 11}, {11, 17}}));
+  EXPECT_EQ(bytes.words(bytes.encode(" \n ")), Words{});
+  EXPECT_EQ(bytes.words({}), Words{});
+}
+
+TEST_F(LanguageDataTest, WordsOfPiecesBeginWithTheirSpace) {
+  const std::string path = trained_pieces();
+  const MaskingTokenizer tokenizer(path);
+  const SentencePieceTokenizer pieces(read_file(path));
+  const Ids ids = tokenizer.encode("a line of words, to be masked");
+  const Words words = tokenizer.words(ids);
+  ASSERT_EQ(words.size(), 7u);
+  EXPECT_EQ(words.front().first, 0);
+  EXPECT_EQ(words.back().second, static_cast<int64_t>(ids.size()));
+  int64_t bytes = 0;
+  for (const auto& [begin, end] : words) {
+    EXPECT_TRUE(pieces.piece(ids[begin]).starts_with("\u2581"));
+    for (int64_t i = begin; i < end; ++i) bytes += tokenizer.bytes(ids[i]);
+  }
+  EXPECT_EQ(bytes, 30);  // the text's 29, and the space that SentencePiece puts before it
+}
+
+TEST_F(LanguageDataTest, WholeWordsAreMaskedAsOftenAsAsked) {
+  const MaskingTokenizer bytes("bytes");
+  const Ids ids = bytes.encode("one two three four five six seven eight nine ten");
+  const Words words = bytes.words(ids);
+  int64_t masked = 0;
+  constexpr int kDraws = 2000;
+  for (int i = 0; i < kDraws; ++i) {
+    Rng rng(i);
+    const auto positions = masked_positions(bytes, ids, 0.15, rng);
+    EXPECT_FALSE(positions.empty());
+    for (const auto& [begin, end] : words) {
+      const auto inside = std::ranges::count_if(
+          positions, [&, b = begin, e = end](int64_t p) { return b <= p && p < e; });
+      EXPECT_TRUE(inside == 0 || inside == end - begin);
+      masked += inside > 0;
+    }
+  }
+  // 15 %, and one word where none was drawn (0.85^10 of the texts): 0.15 * 10 + 0.197 = 1.697 a
+  // text, up to five standard errors of 1.0 / sqrt(2000).
+  EXPECT_NEAR(masked / static_cast<double>(kDraws), 1.697, 5 * 1.0 / 44.7);
+}
+
+TEST_F(LanguageDataTest, AnExampleIsTheTextWithMasksAndWhatTheyHide) {
+  const MaskingTokenizer bytes("bytes");
+  const MaskedTextDataset dataset(language_documents(config, false), bytes, config, 64);
+  Rng rng(3);
+  const Example example = dataset.get(4, rng);
+  EXPECT_EQ(example.at("ids").sizes(), at::IntArrayRef({64}));
+  EXPECT_TRUE(example.at("mask").all().item<bool>());
+  const Tensor positions = example.at("positions"), targets = example.at("targets");
+  EXPECT_TRUE(
+      example.at("ids").index_select(0, positions).eq(ByteTokenizer::kMask).all().item<bool>());
+  const Tensor whole = example.at("ids").index_copy(0, positions, targets);
+  const Ids ids(whole.data_ptr<int64_t>(), whole.data_ptr<int64_t>() + 64);
+  const std::string text = read_file(config.train[0]).bytes;
+  EXPECT_NE(text.find(ByteTokenizer().decode(ids)), text.npos);
+  EXPECT_EQ(example.at("bytes").sum().item<int64_t>(), positions.size(0));
+}
+
+TEST_F(LanguageDataTest, ABatchIsAsWideAsItsMostMaskedText) {
+  const MaskingTokenizer bytes("bytes");
+  const MaskedTextDataset dataset(language_documents(config, false), bytes, config, 32);
+  std::vector<Example> examples;
+  int64_t longest = 0, masked = 0;
+  for (int64_t i = 0; i < 5; ++i) {
+    Rng rng(i);
+    examples.push_back(dataset.get(i, rng));
+    longest = std::max(longest, examples.back().at("positions").size(0));
+    masked += examples.back().at("positions").size(0);
+  }
+  Rng rng(0);
+  const Example batch = dataset.batch(examples, rng);
+  EXPECT_EQ(batch.at("positions").sizes(), at::IntArrayRef({5, longest}));
+  EXPECT_EQ(batch.at("targets").ne(kNoTarget).sum().item<int64_t>(), masked);
+  EXPECT_EQ(batch.at("bytes").sum().item<int64_t>(), masked);
+}
+
+TEST_F(LanguageDataTest, HeldOutDocumentsAreNotTrainedOn) {
+  config.held_out_share = 0.1;
+  EXPECT_EQ(language_documents(config, false).size(), 45);
+  EXPECT_EQ(language_documents(config, true).size(), 5);
+  config.held_out = config.train;
+  EXPECT_EQ(language_documents(config, false).size(), 50);
+  EXPECT_EQ(language_documents(config, true).size(), 50);
+}
+
+TEST_F(LanguageDataTest, WhatIsMissingIsSaid) {
+  config.held_out_share = 0.001;
+  EXPECT_EQ(error_of([&] { language_documents(config, true); }),
+            "data.held_out_share is 0.001 of 50 documents, too little to hold any out");
+  config.held_out_share = 1.0;
+  EXPECT_EQ(error_of([&] { language_documents(config, false); }),
+            "data.held_out_share leaves no documents to train on");
+  config.train = {};
+  EXPECT_EQ(error_of([&] { language_documents(config, false); }),
+            "data.train names no files; give text files or folders of them with --data");
+  write_file(folder / "empty.txt", "\n\n");
+  config.train = {(folder / "empty.txt").string()};
+  EXPECT_EQ(error_of([&] { language_documents(config, false); }),
+            config.train[0] + ": there is no text in it");
+}
+
+TEST_F(LanguageDataTest, MorePiecesThanTheModelKnowsAreRefused) {
+  const std::string pieces = trained_pieces();
+  const std::vector<std::string> overrides = {"data.train=['" + config.train[0] + "']",
+                                              "data.tokenizer='" + pieces + "'",
+                                              "model.vocabulary_size=59"};
+  const auto task = make_task(read_file(shipped("configs/language_bytes_mini.toml")), overrides);
+  EXPECT_EQ(error_of([&] { task->dataset(Split::kTrain); }),
+            pieces + ": has 60 ids, more than model.vocabulary_size (59)");
+  ASSERT_EQ(task->companions().size(), 1u);
+  EXPECT_EQ(task->companions()[0].name, "spiece.model");
+}
+
+TEST_F(LanguageDataTest, PiecesThatCannotBeMadeAreSaid) {
+  const std::string error =
+      error_of([&] { train_sentencepiece(config.train, folder / "spiece.model", 5000); });
+  EXPECT_TRUE(error.starts_with("sentencepiece cannot make 5000 pieces of these texts: ")) << error;
+}
+
+// What training decodes, only the masked positions, is what decoding all gives there.
+TEST_F(LanguageDataTest, LossIsTheCrossEntropyOfMaskedPositions) {
+  at::NoGradGuard no_grad;
+  at::manual_seed(1);
+  const std::vector<std::string> overrides = {"data.train=['" + config.train[0] + "']"};
+  const auto task = make_task(read_file(shipped("configs/language_bytes_mini.toml")), overrides);
+  const auto dataset = task->dataset(Split::kTrain);
+  Rng one(1), two(2);
+  const Example batch = dataset->batch({dataset->get(0, one), dataset->get(1, two)}, one);
+  const Loss loss = task->loss(batch);
+  const Measures measures = task->measure(batch);
+  EXPECT_NEAR(measures.at("loss").sum, loss.sum.item<double>(), 1e-2);
+  EXPECT_EQ(measures.at("loss").weight, loss.weight.item<double>());
+  EXPECT_EQ(loss.weight.item<int64_t>(), batch.at("targets").ne(kNoTarget).sum().item<int64_t>());
+  // Logits that start near zero: every one of the 262 ids as likely.
+  EXPECT_NEAR(loss.sum.item<double>() / loss.weight.item<double>(), std::log(262.0), 0.1);
+}
+
+}  // namespace
+}  // namespace perceiver

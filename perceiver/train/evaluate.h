@@ -1,0 +1,32 @@
+// What a task measures of its model on held-out examples.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "perceiver/tasks/task.h"
+
+namespace perceiver {
+
+struct EvaluateOptions {
+  at::Device device = at::kCPU;  // where the model is
+  int64_t threads = 1;           // that load
+  uint64_t seed = 0;             // of what is random in the examples: which words are masked
+  // Told after each batch how many examples of how many are done.
+  std::function<void(int64_t done, int64_t all)> progress = {};
+  std::function<void(const std::string& message)> unreadable = {};  // as the loader's
+};
+
+struct Evaluation {
+  std::map<std::string, double> figures;
+  int64_t examples;
+};
+
+// As [eval] of the task's config says. The model is left in the mode it was in.
+Evaluation evaluate(Task& task, const Dataset& dataset, const EvaluateOptions& options);
+
+// The batch on the device; from pinned memory without waiting for it.
+Example to_device(const Example& batch, at::Device device);
+
+}  // namespace perceiver

@@ -1,0 +1,50 @@
+// How fast training goes: what the step line says besides the loss.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include <chrono>
+#include <string>
+
+#include "perceiver/train/run_folder.h"
+
+namespace perceiver {
+
+// Operations per second that a product of large matrices reaches on the device: its peak in use.
+double measured_peak(at::Device device, at::ScalarType dtype);
+
+class Meter {
+ public:
+  struct Work {
+    at::Device device = at::kCPU;
+    at::ScalarType dtype = at::kFloat;
+    double flops_per_step = 0.0;
+    int64_t examples_per_step = 0;
+    int64_t steps = 0;  // in all
+  };
+  explicit Meter(const Work& work);
+
+  void add_step() { ++steps_; }
+
+  // Time that is not training (evaluating, saving) does not count.
+  void pause();
+  void go_on();
+
+  // Of the steps since the last call, with `left` of the run's still to do.
+  Figures figures(int64_t left);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Work work_;
+  double peak_;
+  int64_t steps_ = 0;
+  Clock::duration spent_ = {};
+  Clock::time_point since_ = Clock::now();
+};
+
+// "step 120/1000  loss 2.3140  rate 0.00125  norm 0.81  341 examples/s  …"
+std::string step_line(int64_t step, int64_t steps, const Figures& figures);
+
+}  // namespace perceiver

@@ -1,0 +1,253 @@
+#include "perceiver/train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "perceiver/nn/autocast.h"
+#include "perceiver/nn/recompute.h"
+#include "perceiver/optim/adamw.h"
+#include "perceiver/optim/lamb.h"
+#include "perceiver/optim/schedule.h"
+#include "perceiver/train/evaluate.h"
+#include "perceiver/zoo/find.h"
+
+namespace perceiver {
+namespace {
+
+bool matches(const std::string& name, const std::vector<std::string>& globs) {
+  return std::ranges::any_of(
+      globs, [&](const std::string& glob) { return fnmatch(glob.c_str(), name.c_str(), 0) == 0; });
+}
+
+// A glob that names nothing is a mistake.
+void check_globs(torch::nn::Module& module, const std::vector<std::string>& globs,
+                 std::string_view key) {
+  for (const std::string& glob : globs) {
+    if (std::ranges::any_of(module.named_parameters().keys(),
+                            [&](const std::string& name) { return matches(name, {glob}); })) {
+      continue;
+    }
+    fail("{}: no parameter is called '{}'; 'perceiver inspect' shows the model's parts", key, glob);
+  }
+}
+
+TensorMap tensors_of(torch::nn::Module& module) {
+  TensorMap tensors;
+  for (const auto& item : module.named_parameters()) tensors[item.key()] = item.value();
+  for (const auto& item : module.named_buffers()) tensors[item.key()] = item.value();
+  return tensors;
+}
+
+at::ScalarType dtype_of(const TrainConfig& config) {
+  return config.dtype == Precision::kBFloat16 ? at::kBFloat16 : at::kFloat;
+}
+
+}  // namespace
+
+void take_weights(torch::nn::Module& module, torch::nn::Module& from,
+                  const std::vector<std::string>& new_head, const std::string& source) {
+  check_globs(module, new_head, "train.new_head");
+  at::NoGradGuard no_grad;
+  const TensorMap theirs = tensors_of(from);
+  for (auto& [name, tensor] : tensors_of(module)) {
+    if (matches(name, new_head)) continue;
+    const auto found = theirs.find(name);
+    if (found == theirs.end()) {
+      fail("{}: has no tensor '{}'; --new-head '{}' lets it begin anew", source, name, name);
+    }
+    if (found->second.sizes() != tensor.sizes()) {
+      fail("{}: tensor '{}' has shape {}, expected {}; --new-head '{}' lets it begin anew", source,
+           name, to_string(found->second.sizes()), to_string(tensor.sizes()), name);
+    }
+    tensor.copy_(found->second);
+  }
+}
+
+Trainer::Trainer(Model& model, const TrainerOptions& options)
+    : model_(model), task_(*model.task), config_(task_.train_config()), options_(options) {
+  if (config_.batch % config_.accumulate != 0) {
+    fail("train.batch ({}) must be a multiple of train.accumulate ({})", config_.batch,
+         config_.accumulate);
+  }
+  examples_ = task_.dataset(Split::kTrain);
+  if (!config_.overfit_batch) held_out_ = task_.dataset(Split::kEval);
+  if (!config_.from.empty()) {
+    Model from = load_model(find_model(config_.from));
+    take_weights(task_.model(), from.task->model(), config_.new_head, from.source);
+  }
+  task_.model().to(options.device);
+  task_.model().train();
+  freeze();
+  std::vector<NamedParameter> parameters;
+  for (auto& item : task_.model().named_parameters()) {
+    if (!item.value().requires_grad()) continue;
+    item.value().mutable_grad() = at::zeros_like(item.value());
+    gradients_.push_back(item.value().grad());
+    parameters.push_back({item.key(), item.value()});
+  }
+  if (parameters.empty()) fail("train.freeze: there is nothing left to train");
+  const OptimizerOptions rule = {.beta1 = config_.beta1,
+                                 .beta2 = config_.beta2,
+                                 .epsilon = config_.epsilon,
+                                 .weight_decay = config_.weight_decay};
+  if (config_.optimizer == OptimizerKind::kLamb) {
+    optimizer_ = std::make_unique<Lamb>(std::move(parameters), rule);
+  } else {
+    optimizer_ = std::make_unique<AdamW>(std::move(parameters), rule);
+  }
+}
+
+void Trainer::freeze() {
+  check_globs(task_.model(), config_.freeze, "train.freeze");
+  for (auto& item : task_.model().named_parameters()) {
+    item.value().set_requires_grad(!matches(item.key(), config_.freeze));
+  }
+}
+
+void Trainer::resume(const Checkpoint& checkpoint) {
+  Model saved = load_model(checkpoint.folder);
+  take_weights(task_.model(), saved.task->model(), {}, checkpoint.folder.string());
+  at::NoGradGuard no_grad;
+  for (auto& [name, tensor] : optimizer_->state()) {
+    const auto found = checkpoint.optimizer.find(name);
+    if (found == checkpoint.optimizer.end()) {
+      fail("{}: has no state '{}'; resume with the optimiser and the frozen parts of before",
+           checkpoint.folder.string(), name);
+    }
+    tensor.copy_(found->second);
+  }
+  optimizer_->set_steps(checkpoint.step);
+  step_ = checkpoint.step;
+  best_ = checkpoint.best;
+}
+
+std::function<void(const std::string&)> Trainer::on_unreadable() {
+  if (config_.unreadable == Unreadable::kStop) return {};
+  return [this](const std::string& message) {
+    options_.say(fmt::format("{}; skipped, {} so far", message, ++skipped_));
+  };
+}
+
+void Trainer::start_loader() {
+  const LoaderOptions loading = {.batch = config_.batch / config_.accumulate,
+                                 .seed = static_cast<uint64_t>(config_.seed),
+                                 .threads = options_.threads,
+                                 .first = config_.overfit_batch ? 0 : step_ * config_.accumulate,
+                                 .pinned = options_.device.is_cuda(),
+                                 .unreadable = on_unreadable()};
+  loader_ = std::make_unique<Loader>(*examples_, loading);
+}
+
+Example Trainer::next_batch() {
+  if (!loader_) start_loader();
+  if (!config_.overfit_batch) return to_device(loader_->next(), options_.device);
+  if (!overfitted_) overfitted_ = to_device(loader_->next(), options_.device);
+  return *overfitted_;
+}
+
+double Trainer::learning_rate() const {
+  const TrainConfig& c = config_;
+  return c.schedule == ScheduleKind::kConstantCosine
+             ? constant_cosine(c.learning_rate, step_, c.steps, c.constant_share)
+             : warmup_cosine(c.learning_rate, step_, c.steps, c.warmup_steps);
+}
+
+Trainer::Step Trainer::step() {
+  // Dropout draws from LibTorch's own numbers: as a function of seed and step they need no saving.
+  at::manual_seed(scramble(scramble(config_.seed) + step_));
+  at::_foreach_zero_(gradients_);
+  Loss all = {at::zeros({}, options_.device), at::zeros({}, options_.device)};
+  for (int64_t i = 0; i < config_.accumulate; ++i) {
+    const Example batch = next_batch();
+    const RecomputeScope recompute(config_.recompute);
+    Loss loss;
+    {
+      const AutocastScope autocast(options_.device.type(), dtype_of(config_));
+      loss = task_.loss(batch);
+    }
+    loss.sum.backward();
+    all.sum += loss.sum.detach();
+    all.weight += loss.weight;
+  }
+  at::_foreach_div_(gradients_, all.weight.clamp_min(1e-9));
+  const Tensor norm = clip_by_global_norm(gradients_, config_.clip);
+  optimizer_->step(learning_rate());
+  ++step_;
+  return {all.sum / all.weight.clamp_min(1e-9), norm};
+}
+
+int Trainer::run(RunFolder& folder) {
+  Meter meter({.device = options_.device,
+               .dtype = dtype_of(config_),
+               .flops_per_step = task_.train_flops() * config_.batch,
+               .examples_per_step = config_.batch,
+               .steps = config_.steps});
+  int stopped = 0;
+  while (step_ < config_.steps && stopped == 0) {
+    const double rate = learning_rate();
+    const Step result = step();
+    meter.add_step();
+    stopped = options_.stop();
+    const bool last = step_ == config_.steps || stopped != 0;
+    const bool evaluates = config_.eval_every > 0 && step_ % config_.eval_every == 0;
+    const bool saves = last || step_ % config_.save_every == 0;
+    const bool logs = step_ % config_.log_every == 0 || step_ == config_.steps;
+    // A GPU runs ahead; looking at a number waits for it.
+    if (logs || saves || evaluates || options_.device.is_cpu()) check_finite(result, folder);
+    if (logs) {
+      Figures figures = meter.figures(config_.steps - step_);
+      figures["loss"] = result.loss.item<double>();
+      figures["gradient_norm"] = result.gradient_norm.item<double>();
+      figures["learning_rate"] = rate;
+      folder.log(step_, "train", figures);
+      options_.say(step_line(step_, config_.steps, figures));
+    }
+    meter.pause();
+    if (evaluates || step_ == config_.steps) evaluate_and_keep_best(folder);
+    if (saves) save(folder);
+    meter.go_on();
+  }
+  return stopped;
+}
+
+void Trainer::check_finite(const Step& result, const RunFolder& folder) const {
+  const double loss = result.loss.item<double>(), norm = result.gradient_norm.item<double>();
+  if (std::isfinite(loss) && std::isfinite(norm)) return;
+  fail(
+      "step {}: the {} is {}; the checkpoints in {} are from before. Lower train.learning_rate, or "
+      "set train.clip",
+      step_, std::isfinite(loss) ? "gradients' norm" : "loss", std::isfinite(loss) ? norm : loss,
+      folder.path().string());
+}
+
+void Trainer::evaluate_and_keep_best(RunFolder& folder) {
+  if (!held_out_ || evaluated_at_ == step_) return;
+  evaluated_at_ = step_;
+  const EvaluateOptions how = {.device = options_.device,
+                               .threads = options_.threads,
+                               .seed = static_cast<uint64_t>(config_.seed),
+                               .unreadable = on_unreadable()};
+  const Evaluation result = evaluate(task_, *held_out_, how);
+  folder.log(step_, "eval", result.figures);
+  std::string line =
+      fmt::format("step {}/{}  held out ({}):", step_, config_.steps, result.examples);
+  for (const auto& [name, value] : result.figures) line += fmt::format("  {} {:.4f}", name, value);
+  const MainMeasure main = task_.main_measure();
+  const double value = result.figures.at(main.name);
+  if (!best_ || (main.lower_is_better ? value < *best_ : value > *best_)) {
+    best_ = value;
+    save_best(folder.path(), model_);
+    line += "  (best so far)";
+  }
+  options_.say(line);
+}
+
+void Trainer::save(const RunFolder& folder) const {
+  save_last(folder.path(), model_,
+            {.step = step_, .best = best_, .optimizer = optimizer_->state()});
+}
+
+}  // namespace perceiver

@@ -1,0 +1,174 @@
+#include "perceiver/train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/core/error_test.h"
+#include "perceiver/train/evaluate.h"
+#include "perceiver/train/tiny_test.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainerTest : public TrainTest {
+ protected:
+  std::vector<double> losses_with(const std::vector<std::string>& overrides,
+                                  const TrainerOptions& options = {}, int steps = 6) {
+    Model model = make(overrides);
+    Trainer trainer(model, options);
+    return losses(trainer, steps);
+  }
+
+  std::string error_with(const std::vector<std::string>& overrides) {
+    return error_of([&] { losses_with(overrides, {}, 1); });
+  }
+};
+
+TEST_F(TrainerTest, LossesDoNotDependOnLoaderThreads) {
+  EXPECT_EQ(losses_with({}, {.threads = 1}), losses_with({}, {.threads = 3}));
+  EXPECT_NE(losses_with({}), losses_with({"train.seed=1"}));
+}
+
+// Four small batches are the large one: masked bytes weigh the same wherever they fall.
+TEST_F(TrainerTest, SmallBatchesAddUpToALargeOne) {
+  const std::vector<double> whole = losses_with({"train.batch=8"});
+  const std::vector<double> parts = losses_with({"train.batch=8", "train.accumulate=4"});
+  for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(parts[i], whole[i], 1e-5) << i;
+  EXPECT_EQ(error_with({"train.batch=8", "train.accumulate=3"}),
+            "train.batch (8) must be a multiple of train.accumulate (3)");
+}
+
+TEST_F(TrainerTest, RecomputingChangesNothing) {
+  const std::vector<double> kept = losses_with({}),
+                            recomputed = losses_with({"train.recompute=true"});
+  for (size_t i = 0; i < kept.size(); ++i) EXPECT_NEAR(recomputed[i], kept[i], 1e-4) << i;
+}
+
+// Eight bits of fraction: losses of about 5 agree to a few hundredths.
+TEST_F(TrainerTest, BFloat16FollowsFloat32) {
+  const std::vector<double> exact = losses_with({}), narrow = losses_with({"train.dtype=bfloat16"});
+  for (size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(narrow[i], exact[i], 0.05) << i;
+  EXPECT_NE(exact, narrow);
+}
+
+TEST_F(TrainerTest, OneBatchIsOverfittedToNearZero) {
+  const std::vector<double> fell =
+      losses_with({"train.overfit_batch=true", "train.optimizer=adamw", "train.steps=400",
+                   "train.batch=2", "train.weight_decay=0.0"},
+                  {}, 300);
+  EXPECT_GT(fell.front(), 4.0);
+  EXPECT_LT(fell.back(), 0.05);
+}
+
+TEST_F(TrainerTest, FrozenPartsStayAndTheRestMoves) {
+  Model model = make({"train.freeze=['encoder.*', 'input.token.weight']"});
+  std::map<std::string, Tensor> before;
+  for (const auto& item : model.task->model().named_parameters()) {
+    before[item.key()] = item.value().detach().clone();
+  }
+  Trainer trainer(model, {});
+  losses(trainer, 2);
+  for (const auto& item : model.task->model().named_parameters()) {
+    const bool frozen = item.key().starts_with("encoder.") || item.key() == "input.token.weight";
+    // What starts at zero and is not decayed moves only where its gradient is not zero.
+    if (!frozen && item.key().ends_with(".bias")) continue;
+    EXPECT_EQ(item.value().equal(before[item.key()]), frozen) << item.key();
+  }
+  EXPECT_EQ(
+      error_with({"train.freeze=['encode.*']"}),
+      "train.freeze: no parameter is called 'encode.*'; 'perceiver inspect' shows the model's "
+      "parts");
+  EXPECT_EQ(error_with({"train.freeze=['*']"}), "train.freeze: there is nothing left to train");
+}
+
+TEST_F(TrainerTest, GoesOnFromACheckpointToTheSameLosses) {
+  Model straight = make(), stopped = make(), resumed = make();
+  Trainer one(straight, {}), before(stopped, {});
+  const std::vector<double> all = losses(one, 12);
+  RunFolder run = RunFolder::create(folder / "run", "", "");
+  int steps = 0;
+  Trainer until_seven(resumed, {.stop = [&] { return ++steps == 7 ? 2 : 0; }});
+  EXPECT_EQ(until_seven.run(run), 2);
+  Model fresh = make({"train.seed=0"});
+  at::manual_seed(99);
+  Trainer after(fresh, {.threads = 2});
+  after.resume(*find_checkpoint(folder / "run"));
+  EXPECT_EQ(after.steps_done(), 7);
+  EXPECT_EQ(losses(after, 5), std::vector<double>(all.begin() + 7, all.end()));
+}
+
+TEST_F(TrainerTest, WeightsOfAnotherModelAreTakenByName) {
+  Model first = make();
+  save_model(first, folder / "first", at::kFloat);
+  const std::string from = "train.from='" + (folder / "first").string() + "'";
+  Model second =
+      make({from, "model.num_inputs=16", "train.new_head=['input.position.weight', 'query.*']"});
+  at::manual_seed(5);
+  Trainer trainer(second, {});
+  const auto ours = second.task->model().named_parameters();
+  EXPECT_TRUE(
+      ours["encoder.latents"].equal(first.task->model().named_parameters()["encoder.latents"]));
+  const std::string weights = (folder / "first" / "model.safetensors").string();
+  EXPECT_EQ(
+      error_with({from, "model.num_inputs=16"}),
+      weights +
+          ": tensor 'input.position.weight' has shape [32, 16], expected [16, 16]; --new-head "
+          "'input.position.weight' lets it begin anew");
+  EXPECT_EQ(error_with({from, "model.encoder.self_attends_per_block=3"}),
+            weights +
+                ": has no tensor 'encoder.self_attend_2.attention.k.bias'; --new-head "
+                "'encoder.self_attend_2.attention.k.bias' lets it begin anew");
+}
+
+TEST_F(TrainerTest, ALossThatIsNoNumberEndsTheRunAndLeavesTheCheckpoint) {
+  RunFolder run = RunFolder::create(folder / "run", "", "");
+  Model model = make({"train.save_every=1", "train.learning_rate=1e30", "train.steps=50",
+                      "train.optimizer=adamw", "train.warmup_steps=2"});
+  Trainer trainer(model, {});
+  const std::string error = error_of([&] { trainer.run(run); });
+  EXPECT_TRUE(error.ends_with("the checkpoints in " + (folder / "run").string() +
+                              " are from before. Lower train.learning_rate, or set train.clip"))
+      << error;
+  EXPECT_TRUE(error.starts_with("step ")) << error;
+  const std::optional<Checkpoint> kept = find_checkpoint(folder / "run");
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->step, trainer.steps_done() - 1);
+}
+
+TEST_F(TrainerTest, UnreadableExamplesStopOrAreSkippedAndCounted) {
+  std::string lines;
+  for (int i = 0; i < 9; ++i) lines += "{\"text\": \"some words to read\"}\n";
+  write_file(folder / "text.jsonl", lines + "{\"text\": 3}\n");
+  const std::string path = (folder / "text.jsonl").string();
+  const std::vector<std::string> broken = {"data.train=['" + path + "']", "data.held_out_share=0.0",
+                                           "data.documents_per_example=1", "train.batch=10"};
+  EXPECT_EQ(error_with(broken), path + ":10: must be a JSON object with a string 'text'");
+  std::vector<std::string> said, skip = broken;
+  skip.push_back("train.unreadable=skip");
+  Model model = make(skip);
+  Trainer trainer(model, {.say = [&](const std::string& line) { said.push_back(line); }});
+  losses(trainer, 1);
+  EXPECT_GE(trainer.skipped(), 1);
+  EXPECT_EQ(said.at(0),
+            path + ":10: must be a JSON object with a string 'text'; skipped, 1 so far");
+}
+
+TEST_F(TrainerTest, EvaluationAddsBatchesUp) {
+  Model model = make({"eval.batch=3"}), other = make({"eval.batch=100"});
+  const auto figures = [](Model& m) {
+    const auto dataset = m.task->dataset(Split::kEval);
+    return evaluate(*m.task, *dataset, {.threads = 2});
+  };
+  const Evaluation small = figures(model), large = figures(other);
+  EXPECT_EQ(small.examples, 8);
+  for (const auto& [name, value] : small.figures) {
+    EXPECT_NEAR(value, large.figures.at(name), 1e-4) << name;
+  }
+  EXPECT_NEAR(small.figures.at("bits_per_byte"), small.figures.at("loss") / std::log(2.0), 1e-4);
+  EXPECT_EQ(model.task->dataset(Split::kTrain)->size(), 32);
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,267 @@
+// Training driven through a shell: killed, interrupted, out of disk, and resumed.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "tests/program.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class CliTrain : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(folder);
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      text += "line " + std::to_string(i * i % 37) + " of a text that is read and masked\n";
+    }
+    write_file(folder / "text.txt", text);
+    write_file(folder / "tiny.toml", R"(
+task = "language"
+model = { num_inputs = 32, input_channels = 16, token_init_scale = 0.02 }
+[model.encoder]
+num_latents = 8
+latent_channels = 16
+self_attends_per_block = 2
+cross_attend = { num_heads = 2, qk_channels = 8, v_channels = 16 }
+self_attend = { num_heads = 2, qk_channels = 8, v_channels = 16, dropout = 0.1 }
+[model.decoder]
+cross_attend = { num_heads = 2, qk_channels = 8, v_channels = 16 }
+[data]
+held_out_share = 0.1
+[train]
+learning_rate = 0.01
+steps = 400
+batch = 4
+log_every = 1
+eval_every = 40
+save_every = 5
+)");
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+  std::string start(const std::string& run) const {
+    return "train " + path("tiny.toml") + " --data " + path("text.txt") + " --threads 1 -q -o " +
+           path(run);
+  }
+
+  // step -> what metrics.jsonl says of it; a step that stands there twice is an error.
+  std::map<std::string, double> losses(const std::string& run) const {
+    std::map<std::string, double> losses;
+    std::istringstream text(read_file(folder / run / "metrics.jsonl").bytes);
+    for (std::string line; std::getline(text, line);) {
+      const Json json = Json::parse(line);
+      const std::string step = json["kind"].get<std::string>() + json["step"].dump();
+      EXPECT_FALSE(losses.contains(step)) << step;
+      losses[step] = json["loss"];
+    }
+    return losses;
+  }
+
+  fs::path folder = fs::path(testing::TempDir()) / ("cli_train_" + std::to_string(getpid()));
+};
+
+// The program with these arguments, as a process that can be sent signals.
+class Child {
+ public:
+  explicit Child(const std::string& arguments, const fs::path& err = "/dev/null") {
+    std::vector<std::string> words = {std::getenv("PERCEIVER_PROGRAM")};
+    std::istringstream text(arguments);
+    for (std::string word; text >> word;) words.push_back(word);
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_ = fork();
+    if (pid_ == 0) {
+      freopen("/dev/null", "w", stdout);
+      freopen(err.c_str(), "w", stderr);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+  }
+
+  void send(int signal) const { kill(pid_, signal); }
+
+  bool running() {
+    if (!status_) {
+      int status = 0;
+      if (waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+    }
+    return !status_;
+  }
+
+  int wait() {
+    if (!status_) {
+      int status = 0;
+      waitpid(pid_, &status, 0);
+      status_ = status;
+    }
+    return *status_;
+  }
+
+ private:
+  pid_t pid_;
+  std::optional<int> status_;
+};
+
+void wait_for(const std::function<bool()>& condition) {
+  for (int i = 0; i < 6000 && !condition(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_TRUE(condition());
+}
+
+TEST_F(CliTrain, KilledTwentyTimesARunComesToTheSameLosses) {
+  ASSERT_EQ(run(start("undisturbed")).code, 0);
+  std::mt19937 random(1);
+  const auto config_written = [&] { return fs::exists(folder / "killed" / "config.toml"); };
+  const auto steps = [&] {
+    const fs::path metrics = folder / "killed" / "metrics.jsonl";
+    if (!fs::exists(metrics)) return int64_t{0};
+    const std::string text = read_file(metrics).bytes;
+    return static_cast<int64_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  int kills = 0;
+  while (kills < 20) {
+    // Some way into the run, wherever that is: while steps are made, saved, or evaluated.
+    const int64_t until = steps() + static_cast<int64_t>(random() % 30);
+    Child child(config_written() ? "train -q --threads 1 --resume " + path("killed")
+                                 : start("killed"));
+    while (child.running() && steps() < until) {
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+    if (!child.running()) break;
+    child.send(SIGKILL);
+    child.wait();
+    ++kills;
+  }
+  EXPECT_EQ(kills, 20);
+  const Result last = run("train -q --threads 1 --resume " + path("killed"));
+  ASSERT_EQ(last.code, 0) << last.err;
+  EXPECT_EQ(losses("killed"), losses("undisturbed"));
+  EXPECT_EQ(read_file(folder / "killed" / "last" / "model.safetensors").bytes,
+            read_file(folder / "undisturbed" / "last" / "model.safetensors").bytes);
+}
+
+TEST_F(CliTrain, CtrlCSavesAndSaysHowToGoOn) {
+  Child child(start("run") + " train.steps=1000000 train.save_every=1000000", folder / "err");
+  wait_for([&] { return fs::exists(folder / "run" / "metrics.jsonl") && !losses("run").empty(); });
+  child.send(SIGINT);
+  EXPECT_EQ(WEXITSTATUS(child.wait()), 128 + SIGINT);
+  const std::string err = read_file(folder / "err").bytes;
+  EXPECT_TRUE(err.starts_with("stopping after this step; once more ends at once\n")) << err;
+
+  const Result result = run("train --resume " + path("run") + " train.steps=1");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_NE(result.err.find("going on after step "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("all 1 steps are done; train.steps=N makes it more\n"),
+            std::string::npos);
+}
+
+TEST_F(CliTrain, ACheckpointThatWasCutShortIsReportedAndTheOneBeforeItUsed) {
+  ASSERT_EQ(run(start("run") + " train.steps=10").code, 0);
+  const fs::path state = folder / "run" / "last" / "state.safetensors";
+  fs::resize_file(state, 100);
+  const Result result = run("train --resume " + path("run"));
+  EXPECT_EQ(result.code, 0);
+  EXPECT_NE(result.err.find(state.string() + ": has 100 bytes, "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("; taking " + path("run/previous") + " instead\n"), std::string::npos);
+  EXPECT_NE(result.err.find("going on after step 5\n"), std::string::npos);
+  EXPECT_EQ(result.out, path("run") + "\n");
+}
+
+// A limit on the size of files stands in for a full disk: the write fails in the same place.
+TEST_F(CliTrain, WhenTheDiskIsFullTheCheckpointsBeforeStay) {
+  ASSERT_EQ(run(start("run") + " train.steps=10").code, 0);
+  const std::string before = read_file(folder / "run" / "last" / "state.safetensors").bytes;
+  const Result result =
+      run("train -q --resume " + path("run") + " train.steps=20", "trap '' XFSZ; ulimit -f 40;");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.err.starts_with("perceiver: " + path("run/.new/")) &&
+              result.err.ends_with(": cannot write: File too large; the checkpoint could not be "
+                                   "saved, those before it are untouched\n"))
+      << result.err;
+  EXPECT_EQ(read_file(folder / "run" / "last" / "state.safetensors").bytes, before);
+  EXPECT_FALSE(fs::exists(folder / "run" / ".new"));
+  EXPECT_EQ(run("train -q --resume " + path("run")).code, 0);
+}
+
+TEST_F(CliTrain, ARunIsAModelThatEveryVerbReads) {
+  ASSERT_EQ(run(start("run") + " train.steps=40").code, 0);
+  for (const char* name : {"config.toml", "run.json", "metrics.jsonl", "best/config.json"}) {
+    EXPECT_TRUE(fs::exists(folder / "run" / name)) << name;
+  }
+  const Json about = Json::parse(read_file(folder / "run" / "run.json").bytes);
+  EXPECT_NE(about["command"].get<std::string>().find(" train "), std::string::npos);
+  EXPECT_EQ(about["seed"], 0);
+  EXPECT_EQ(run("inspect " + path("run")).code, 0);
+  EXPECT_EQ(run("convert " + path("run") + " " + path("converted")).code, 0);
+
+  // As the run itself measured it at its last step.
+  const Result result = run("eval " + path("run") + " --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json figures = Json::parse(result.out);
+  EXPECT_EQ(figures["examples"], 6);
+  EXPECT_NEAR(figures["loss"].get<double>(), losses("run").at("eval40"), 1e-5);
+  const Result elsewhere = run("eval " + path("converted") + " --data " + path("text.txt"));
+  EXPECT_EQ(elsewhere.code, 0) << elsewhere.err;
+  EXPECT_TRUE(elsewhere.out.starts_with("examples 60\nbits_per_byte ")) << elsewhere.out;
+}
+
+TEST_F(CliTrain, MistakesAreOneLine) {
+  const std::string config = path("tiny.toml"), data = " --data " + path("text.txt");
+  expect_complaint("train",
+                   "train needs a config, or a run to go on with: --resume RUN; see 'perceiver "
+                   "train -h'");
+  expect_complaint("train -q " + config,
+                   "data.train names no files; give text files or folders of them with --data");
+  fs::create_directories(folder / "empty");
+  expect_complaint("train -q " + config + " --data " + path("empty"),
+                   path("empty") + ": no .txt or .jsonl files in this folder");
+  expect_complaint("train " + config + data + " train.batches=3",
+                   "command line: unknown key 'train.batches'; did you mean 'train.batch'?");
+  expect_complaint("train " + config + data + " train.optimizer=sgd",
+                   "command line: 'train.optimizer' must be \"lamb\" or \"adamw\", got \"sgd\"");
+  expect_complaint("train --resume " + path("nowhere"),
+                   path("nowhere/config.toml") + ": cannot open: No such file or directory");
+  expect_complaint("eval -q " + config,
+                   "data.held_out names no files; give text files or folders of them with --data");
+  expect_complaint("eval -q " + config + " data.held_out_share=0.0",
+                   "there are no held-out examples; name files or folders with --data");
+  expect_complaint("train -q " + std::string(perceiver::config("audioset_mini.toml")),
+                   "models of this task cannot be trained yet");
+  expect_complaint("data sentencepeace x",
+                   "unknown verb 'sentencepeace'; did you mean "
+                   "'sentencepiece'?");
+}
+
+TEST_F(CliTrain, SentencePieceIsTrainedAndTrainedOn) {
+  const Result made = run("data sentencepiece " + path("text.txt") + " -o " + path("spiece.model") +
+                          " --vocabulary 60");
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(made.out, path("spiece.model") + "\n");
+  const Result trained = run(start("run") + " train.steps=20 model.vocabulary_size=60 " +
+                             "data.tokenizer=" + path("spiece.model"));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(fs::exists(folder / "run" / "last" / "spiece.model"));
+  fs::remove(folder / "spiece.model");
+  EXPECT_EQ(run("eval -q " + path("run/last") + " --data " + path("text.txt")).code, 0);
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,42 @@
+// Ten losses of ten steps on a tiny fixed batch, task by task: whatever changes them has changed
+// how models are trained. The values are this program's own, from the run in which each task was
+// first trained; what they should be is held by the tests of optimisers, data and losses.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/train/tiny_test.h"
+
+namespace perceiver {
+namespace {
+
+// A step multiplies differences of rounding between machines; more than this is no rounding.
+constexpr double kRelative = 2e-3;
+
+void expect_losses(const std::vector<double>& got, const std::vector<double>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_NEAR(got[i], expected[i], kRelative * expected[i]) << "step " << i;
+  }
+}
+
+class TenLosses : public TrainTest {
+ protected:
+  std::vector<double> ten(const std::vector<std::string>& overrides) {
+    Model model = make(overrides);
+    Trainer trainer(model, {});
+    return losses(trainer, 10);
+  }
+};
+
+TEST_F(TenLosses, LanguageByLamb) {
+  expect_losses(ten({"train.overfit_batch=true"}), {LANGUAGE_LAMB});
+}
+
+TEST_F(TenLosses, LanguageByAdamW) {
+  expect_losses(ten({"train.overfit_batch=true", "train.optimizer=adamw", "train.clip=1.0"}),
+                {LANGUAGE_ADAMW});
+}
+
+}  // namespace
+}  // namespace perceiver
