@@ -14,6 +14,7 @@ namespace perceiver {
 
 void add_convert_command(CLI::App& app);
 void add_data_command(CLI::App& app);
+void add_data_flow_command(CLI::App& data);  // "data flow"
 void add_eval_command(CLI::App& app);
 void add_flow_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
