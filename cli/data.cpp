@@ -9,9 +9,11 @@ namespace perceiver {
 
 void add_data_command(CLI::App& app) {
   CLI::App* command = add_command(
-      app, "data", "Make what training needs from data",
+      app, "data", "Make what training needs from data, or without any",
+      "  perceiver data flow -o pairs --count 1000\n"
       "  perceiver data sentencepiece texts/ more.jsonl -o spiece.model --vocabulary 32000");
   command->require_subcommand(1);
+  add_data_flow_command(*command);
 
   struct Args {
     std::vector<std::string> texts;

@@ -77,8 +77,8 @@ class AudioSetImpl : public torch::nn::Module {
 
   ModelSummary summary() const;
 
-  int64_t num_sounds() const { return num_sound_elements_; }  // first in the input array
-  const std::vector<int64_t>& patches() const { return patches_; }    // {T, H, W}, after them
+  int64_t num_sounds() const { return num_sound_elements_; }        // first in the input array
+  const std::vector<int64_t>& patches() const { return patches_; }  // {T, H, W}, after them
 
  private:
   Tensor sound_elements(const Tensor& samples) const;  // -> [B, elements, values]

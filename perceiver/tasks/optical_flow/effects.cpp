@@ -10,20 +10,25 @@ void blur_motion(Rendering& frame, double shutter) {
   const std::vector<float> sharp = frame.colours;
   const auto right = static_cast<float>(frame.width - 1),
              low = static_cast<float>(frame.height - 1);
-  for (int64_t i = 0; i < frame.height * frame.width; ++i) {
-    const float u = static_cast<float>(shutter) * frame.motion[2 * i];
-    const float v = static_cast<float>(shutter) * frame.motion[2 * i + 1];
-    const int samples = std::min(static_cast<int>(std::max(std::fabs(u), std::fabs(v))) + 1, kMost);
-    if (samples == 1) continue;
-    float sum[3] = {};
-    for (int s = 0; s < samples; ++s) {
-      const float time = (static_cast<float>(s) + 0.5f) / static_cast<float>(samples) - 0.5f;
-      const float x = std::clamp(static_cast<float>(i % frame.width) + time * u, 0.0f, right);
-      const float y = std::clamp(static_cast<float>(i / frame.width) + time * v, 0.0f, low);
-      const auto at = static_cast<int64_t>(y + 0.5f) * frame.width + static_cast<int64_t>(x + 0.5f);
-      for (int c = 0; c < 3; ++c) sum[c] += sharp[3 * at + c];
+  int64_t i = 0;
+  for (int64_t row = 0; row < frame.height; ++row) {
+    for (int64_t column = 0; column < frame.width; ++column, ++i) {
+      const float u = static_cast<float>(shutter) * frame.motion[2 * i];
+      const float v = static_cast<float>(shutter) * frame.motion[2 * i + 1];
+      const float length = std::min(std::max(std::fabs(u), std::fabs(v)), 1.0f * kMost);
+      const int samples = std::min(static_cast<int>(length) + 1, kMost);
+      if (samples == 1) continue;
+      float sum[3] = {};
+      for (int s = 0; s < samples; ++s) {
+        const float time = (static_cast<float>(s) + 0.5f) / static_cast<float>(samples) - 0.5f;
+        const float x = std::clamp(static_cast<float>(column) + time * u, 0.0f, right);
+        const float y = std::clamp(static_cast<float>(row) + time * v, 0.0f, low);
+        const auto at =
+            static_cast<int64_t>(y + 0.5f) * frame.width + static_cast<int64_t>(x + 0.5f);
+        for (int c = 0; c < 3; ++c) sum[c] += sharp[3 * at + c];
+      }
+      for (int c = 0; c < 3; ++c) frame.colours[3 * i + c] = sum[c] / static_cast<float>(samples);
     }
-    for (int c = 0; c < 3; ++c) frame.colours[3 * i + c] = sum[c] / static_cast<float>(samples);
   }
 }
 

@@ -44,16 +44,18 @@ GeneratedPair to_pair(const Rendering& first, const Rendering& second) {
   copy_frame(second, frames + 3 * pixels);
   auto* flow = made.pair.flow.data_ptr<float>();
   auto* hidden = made.hidden.data_ptr<bool>();
-  for (int64_t i = 0; i < pixels; ++i) {
-    const float u = first.motion[2 * i], v = first.motion[2 * i + 1];
-    flow[i] = u, flow[pixels + i] = v;
-    const float x = static_cast<float>(i % width) + u + 0.5f;
-    const float y = static_cast<float>(i / width) + v + 0.5f;
-    const bool inside =
-        x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height);
-    hidden[i] =
-        !inside ||
-        first.front[i] != second.front[static_cast<int64_t>(y) * width + static_cast<int64_t>(x)];
+  int64_t i = 0;
+  for (int64_t row = 0; row < height; ++row) {
+    for (int64_t column = 0; column < width; ++column, ++i) {
+      const float u = first.motion[2 * i], v = first.motion[2 * i + 1];
+      flow[i] = u, flow[pixels + i] = v;
+      const float x = static_cast<float>(column) + u + 0.5f, y = static_cast<float>(row) + v + 0.5f;
+      const bool inside =
+          x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height);
+      hidden[i] =
+          !inside ||
+          first.front[i] != second.front[static_cast<int64_t>(y) * width + static_cast<int64_t>(x)];
+    }
   }
   return made;
 }

@@ -133,13 +133,14 @@ TEST(FlowGenerator, ConfigBoundsSpeedsAndSwitchesEffectsOff) {
 
 TEST(FlowGenerator, EffectsChangeFramesAndNotTheFlow) {
   GeneratorConfig plain{.textures = 4};
+  plain.slowest = plain.fastest = 0.1, plain.still_share = 0.0;
   plain.light_share = plain.fog_share = plain.blur_share = plain.noise_share = 0.0;
   for (double GeneratorConfig::*share :
        {&GeneratorConfig::light_share, &GeneratorConfig::fog_share, &GeneratorConfig::blur_share,
         &GeneratorConfig::noise_share}) {
     GeneratorConfig filmed = plain;
     filmed.*share = 1.0;
-    Rng a(7, 0, 1), b(7, 0, 1);  // a pair that moves by several pixels
+    Rng a(7, 0, 1), b(7, 0, 1);
     const GeneratedPair without = FlowGenerator(plain, 96, 128).pair(a);
     const GeneratedPair with = FlowGenerator(filmed, 96, 128).pair(b);
     EXPECT_TRUE(without.pair.flow.equal(with.pair.flow));

@@ -14,18 +14,21 @@ FlowPair reversed(const FlowPair& pair, const Tensor& hidden) {
   Tensor back = at::zeros_like(forward), landed = at::zeros({height, width}, at::kFloat);
   auto* sum = back.data_ptr<float>();
   auto* count = landed.data_ptr<float>();
-  for (int64_t i = 0; i < pixels; ++i) {
-    if (!known[i] || not_seen[i]) continue;
-    const float u = flow[i], v = flow[pixels + i];
-    const float x = static_cast<float>(i % width) + u + 0.5f;
-    const float y = static_cast<float>(i / width) + v + 0.5f;
-    if (!(x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height)))
-      continue;
-    const int64_t end = static_cast<int64_t>(y) * width + static_cast<int64_t>(x);
-    sum[end] -= u, sum[pixels + end] -= v, count[end] += 1.0f;
+  int64_t i = 0;
+  for (int64_t row = 0; row < height; ++row) {
+    for (int64_t column = 0; column < width; ++column, ++i) {
+      if (!known[i] || not_seen[i]) continue;
+      const float u = flow[i], v = flow[pixels + i];
+      const float x = static_cast<float>(column) + u + 0.5f, y = static_cast<float>(row) + v + 0.5f;
+      const bool inside =
+          x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height);
+      if (!inside) continue;
+      const int64_t end = static_cast<int64_t>(y) * width + static_cast<int64_t>(x);
+      sum[end] -= u, sum[pixels + end] -= v, count[end] += 1.0f;
+    }
   }
-  for (int64_t i = 0; i < pixels; ++i) {
-    if (count[i] > 1.0f) sum[i] /= count[i], sum[pixels + i] /= count[i];
+  for (int64_t p = 0; p < pixels; ++p) {
+    if (count[p] > 1.0f) sum[p] /= count[p], sum[pixels + p] /= count[p];
   }
   return {pair.frames.flip(0), back, landed.gt(0.0)};
 }

@@ -31,8 +31,9 @@ StarShape::StarShape(const Place& place, double longest, Rng& rng)
   const double a = 1.0 / (place.radius * stretch), b = stretch / place.radius;
   xx_ = static_cast<float>(a * std::cos(angle)), xy_ = static_cast<float>(a * std::sin(angle));
   yx_ = static_cast<float>(-b * std::sin(angle)), yy_ = static_cast<float>(b * std::cos(angle));
-  const float furthest = *std::max_element(outline_.begin(), outline_.end());
-  reach_ = furthest * static_cast<float>(place.radius * stretch) + edge_;
+  const auto [nearest, furthest] = std::minmax_element(outline_.begin(), outline_.end());
+  core_ = std::max(*nearest - edge_ * static_cast<float>(std::max(a, b)), 1e-6f);
+  reach_ = *furthest * static_cast<float>(place.radius * stretch) + edge_;
 }
 
 void StarShape::fill_blob(Rng& rng) {

@@ -1,6 +1,7 @@
 // Outlines of things: blobs and polygons that are seen whole from their middle.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -26,11 +27,11 @@ class StarShape {
   float opacity(float x, float y) const {
     const float dx = x - x_, dy = y - y_, pixels = dx * dx + dy * dy;
     if (pixels > reach_ * reach_) return 0.0f;
-    const float u = xx_ * dx + xy_ * dy, v = yx_ * dx + yy_ * dy;
-    const float distance = std::sqrt(u * u + v * v);
-    if (distance < 1e-6f) return 1.0f;
+    const float u = xx_ * dx + xy_ * dy, v = yx_ * dx + yy_ * dy, square = u * u + v * v;
+    if (square <= core_ * core_) return 1.0f;
+    const float distance = std::sqrt(square);
     const float inside = (outline(u, v) / distance - 1.0f) * std::sqrt(pixels);
-    return std::fmin(std::fmax(0.5f + inside / edge_, 0.0f), 1.0f);
+    return std::min(std::max(0.5f + inside / edge_, 0.0f), 1.0f);
   }
 
  private:
@@ -51,7 +52,8 @@ class StarShape {
   void fill_polygon(Rng& rng);
 
   float x_, y_, edge_, reach_;
-  float xx_, xy_, yx_, yy_;                     // pixels to a plane where the mean radius is 1
+  float core_;               // so near to the middle of the plane below everything is inside
+  float xx_, xy_, yx_, yy_;  // pixels to a plane where the mean radius is 1
   std::array<float, kDirections + 2> outline_;  // distance from the middle, by direction
 };
 

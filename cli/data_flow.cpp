@@ -1,0 +1,139 @@
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "perceiver/core/error.h"
+#include "perceiver/core/file.h"
+#include "perceiver/media/flow.h"
+#include "perceiver/media/image.h"
+#include "perceiver/tasks/optical_flow/generator.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DataFlowArgs {
+  std::string output, size = "496x368";
+  GeneratorConfig generator = {};
+  int64_t count = 0, seed = 0, threads = 0;
+};
+
+// What a folder of pairs was made with, so that a second run goes on with the same.
+struct Recipe {
+  int64_t width, height, seed;
+  GeneratorConfig generator;
+};
+
+template <typename Visitor>
+void fields(Visitor& visit, Recipe& c) {
+  visit("width", c.width);
+  visit("height", c.height);
+  visit("seed", c.seed);
+  visit("generator", c.generator);
+}
+
+Recipe recipe_of(const DataFlowArgs& args) {
+  Recipe recipe{0, 0, args.seed, args.generator};
+  int end = 0;
+  if (std::sscanf(args.size.c_str(), "%ldx%ld%n", &recipe.width, &recipe.height, &end) != 2 ||
+      end != static_cast<int>(args.size.size()) || std::min(recipe.width, recipe.height) < 16 ||
+      std::max(recipe.width, recipe.height) > 8192) {
+    fail("--size is WIDTHxHEIGHT, each from 16 to 8192, got '{}'", args.size);
+  }
+  return recipe;
+}
+
+void check_recipe(const fs::path& folder, const Recipe& recipe) {
+  const fs::path path = folder / "generator.toml";
+  const std::string text = to_toml(recipe);
+  if (!fs::exists(path)) {
+    write_file(path, text);
+  } else if (read_file(path).bytes != text) {
+    fail("{}: pairs made with other options are in this folder; take the same or another folder",
+         path.string());
+  }
+}
+
+// The flow is written last: where it is, the pair is whole.
+void write_pair(const fs::path& folder, const FlowPair& pair) {
+  fs::create_directories(folder);
+  write_file(folder / "im0.png", encode_png(pair.frames[0]));
+  write_file(folder / "im1.png", encode_png(pair.frames[1]));
+  write_file(folder / "forward.flo", encode_flo(pair.flow));
+}
+
+void make_pairs(const DataFlowArgs& args) {
+  const Recipe recipe = recipe_of(args);
+  const FlowGenerator generator(recipe.generator, recipe.height, recipe.width);
+  fs::create_directories(args.output);
+  check_recipe(args.output, recipe);
+
+  Progress progress("pairs", static_cast<double>(args.count));
+  std::atomic<int64_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto work = [&] {
+    at::set_num_threads(1);  // pairs are what is done at once
+    for (int64_t i = next++; i < args.count; i = next++) {
+      try {
+        const fs::path folder = fs::path(args.output) / fmt::format("table_0_run_{:06}", i);
+        if (!fs::exists(folder / "forward.flo")) {
+          Rng rng(recipe.seed, 0, i);
+          write_pair(folder, generator.pair(rng).pair);
+        }
+        const std::lock_guard lock(mutex);
+        progress.add(1.0);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        error = std::current_exception();
+        next = args.count;
+      }
+    }
+  };
+  const int64_t threads = args.threads > 0 ? args.threads : std::thread::hardware_concurrency();
+  {
+    std::vector<std::jthread> workers;
+    for (int64_t i = 0; i < std::max<int64_t>(threads, 1); ++i) workers.emplace_back(work);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+void add_data_flow_command(CLI::App& data) {
+  auto args = std::make_shared<DataFlowArgs>();
+  CLI::App* command = add_command(
+      data, "flow", "Make pairs of frames with exact flow, in AutoFlow's folders",
+      "  perceiver data flow -o pairs --count 1000\n"
+      "  perceiver data flow -o pairs --count 1000 --backgrounds photos --cutouts objects\n"
+      "  perceiver train configs/flow_mini.toml --data pairs");
+  command->add_option("-o,--output", args->output, "Folder to write to, or to go on with")
+      ->required();
+  command->add_option("--count", args->count, "How many pairs the folder is to hold")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--size", args->size, "WIDTHxHEIGHT of the frames")->capture_default_str();
+  command->add_option("--backgrounds", args->generator.backgrounds,
+                      "Folder of pictures to make textures of");
+  command->add_option("--cutouts", args->generator.cutouts,
+                      "Folder of pictures with opacity that move in front");
+  command->add_option("--seed", args->seed, "Other pairs for another number")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--threads", args->threads, "Pairs made at once; default: all cores")
+      ->check(CLI::PositiveNumber);
+  command->callback([args] {
+    make_pairs(*args);
+    fmt::print("{}\n", args->output);
+  });
+}
+
+}  // namespace perceiver

@@ -1,0 +1,161 @@
+#include "perceiver/tasks/optical_flow/data.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "perceiver/core/error_test.h"
+#include "perceiver/core/file.h"
+#include "perceiver/media/flow.h"
+#include "perceiver/media/image.h"
+#include "perceiver/tasks/optical_flow/loss.h"
+#include "perceiver/tasks/task.h"
+
+namespace perceiver {
+namespace {
+
+namespace fs = std::filesystem;
+
+FlowDataConfig generated() {
+  FlowDataConfig config;
+  config.generator.textures = 2;
+  config.pairs = 5;
+  config.held_out_pairs = 3;
+  return config;
+}
+
+TEST(FlowCurriculum, GrowsLinearlyAfterThePlainEpochs) {
+  FlowDataConfig config;
+  EXPECT_EQ(augmentation_strength(config, 0), 1.0);
+  config.plain_epochs = 2, config.growth_epochs = 4;
+  const std::vector<double> expected = {0, 0, 0.25, 0.5, 0.75, 1, 1};
+  for (size_t epoch = 0; epoch < expected.size(); ++epoch) {
+    EXPECT_EQ(augmentation_strength(config, epoch), expected[epoch]) << epoch;
+  }
+  config.augmented = false;
+  EXPECT_EQ(augmentation_strength(config, 100), 0.0);
+}
+
+TEST(FlowData, GeneratedPairsDifferFromEpochToEpochAndRepeatWithinOne) {
+  const auto data = flow_training_data(generated(), {32, 48});
+  EXPECT_EQ(data->size(), 5);
+  Rng a(1, 0, 2), b(1, 0, 2), next(1, 1, 2);
+  const Example one = data->get(2, a), same = data->get(2, b), other = data->get(2, next);
+  EXPECT_EQ(one.at("frames").sizes(), (std::vector<int64_t>{2, 3, 32, 48}));
+  EXPECT_EQ(one.at("flow").sizes(), (std::vector<int64_t>{2, 32, 48}));
+  EXPECT_EQ(one.at("valid").sizes(), (std::vector<int64_t>{32, 48}));
+  for (const auto& [name, tensor] : one) EXPECT_TRUE(tensor.equal(same.at(name))) << name;
+  EXPECT_FALSE(one.at("frames").equal(other.at("frames")));
+}
+
+TEST(FlowData, PlainEpochsShowSomePairsBackwards) {
+  FlowDataConfig config = generated();
+  config.plain_epochs = 1;
+  config.generator.still_share = 0.0;
+  int backwards = 0;
+  const auto data = flow_training_data(config, {32, 48});
+  for (int i = 0; i < 40; ++i) {
+    Rng rng(1, 0, i);
+    // Only a pair turned round has pixels whose flow is unknown.
+    backwards += !data->get(0, rng).at("valid").all().item<bool>();
+  }
+  EXPECT_GT(backwards, 8);
+  EXPECT_LT(backwards, 32);
+}
+
+TEST(FlowData, HeldOutPairsOfOneBatchAreFilledUp) {
+  const fs::path root = fs::path(testing::TempDir()) / ("flow_data_" + std::to_string(getpid()));
+  for (const int64_t height : {16, 20}) {
+    const fs::path folder = root / std::to_string(height);
+    fs::create_directories(folder);
+    for (const char* name : {"im0.png", "im1.png"}) {
+      write_file(folder / name, encode_png(at::full({3, height, 24}, height, at::kByte)));
+    }
+    write_file(folder / "forward.flo", encode_flo(at::full({2, height, 24}, 2.0)));
+  }
+  FlowDataConfig config = generated();
+  config.held_out = {root.string()};
+  const auto data = flow_held_out_data(config, {32, 48});
+  ASSERT_EQ(data->size(), 2);
+  Rng rng(0);
+  const Example batch = data->batch({data->get(0, rng), data->get(1, rng)}, rng);
+  EXPECT_EQ(batch.at("frames").sizes(), (std::vector<int64_t>{2, 2, 3, 20, 24}));
+  EXPECT_TRUE(batch.at("size").equal(at::tensor({16, 24, 20, 24}, at::kLong).view({2, 2})));
+  EXPECT_EQ(batch.at("valid").sum().item<int64_t>(), 36 * 24);
+  fs::remove_all(root);
+}
+
+TEST(FlowData, HeldOutPairsAreAlwaysTheSameAndMayBeNone) {
+  FlowDataConfig config = generated();
+  const auto data = flow_held_out_data(config, {32, 48});
+  ASSERT_EQ(data->size(), 3);
+  Rng a(1, 2, 3), b(4, 5, 6);
+  EXPECT_TRUE(data->get(1, a).at("frames").equal(data->get(1, b).at("frames")));
+  config.train = {"pairs"};
+  EXPECT_EQ(flow_held_out_data(config, {32, 48}), nullptr);
+}
+
+TEST(EndPointError, IsTheMeanDistanceOverKnownPixels) {
+  const Tensor truth = at::zeros({1, 2, 1, 3});
+  Tensor flow = truth.clone().requires_grad_();
+  const Tensor with = (flow + at::tensor({3.0f, 0.0f, 7.0f, 4.0f, 0.0f, 7.0f}).view({1, 2, 1, 3}));
+  const Tensor valid = at::tensor({1, 1, 0}).to(at::kBool).view({1, 1, 3});
+  const Loss loss = end_point_error(with, truth, valid);
+  EXPECT_NEAR(loss.sum.item<double>(), 5.0, 1e-4);
+  EXPECT_EQ(loss.weight.item<double>(), 2.0);
+  loss.sum.backward();  // finite where the flow is exactly right, nothing where it is not known
+  EXPECT_TRUE(flow.grad().flatten().allclose(at::tensor({0.6f, 0.0f, 0.0f, 0.8f, 0.0f, 0.0f})));
+}
+
+constexpr const char* kTiny = R"(
+task = "optical_flow"
+[model]
+height = 16
+width = 24
+num_bands = 4
+patch_channels = 8
+[model.encoder]
+num_latents = 8
+latent_channels = 16
+num_blocks = 1
+self_attends_per_block = 1
+self_attend.num_heads = 2
+[data]
+pairs = 4
+held_out_pairs = 2
+generator.textures = 2
+generator.slowest = 0.05
+[eval]
+batch = 2
+)";
+
+class FlowTask : public testing::TestWithParam<std::tuple<const char*, bool>> {};
+
+TEST_P(FlowTask, LossIsInTwentiethsOfPixelsAndTheMeasureInPixels) {
+  const auto [patch, concat] = GetParam();
+  const std::vector<std::string> overrides = {fmt::format("model.patch={}", patch),
+                                              fmt::format("model.concat_frames={}", concat)};
+  const auto task = make_task({"tiny.toml", kTiny}, overrides);
+  const auto data = task->dataset(Split::kTrain);
+  Rng a(1, 0, 0), b(1, 0, 1), rng(0);
+  const Example batch = data->batch({data->get(0, a), data->get(1, b)}, rng);
+  const Loss loss = task->loss(batch);
+  // The flow starts at zero, so the error is the length of the true one.
+  const Tensor length = batch.at("flow").norm(2, {1}) * batch.at("valid");
+  EXPECT_NEAR(loss.sum.item<double>(), length.sum().item<double>() / 20, 1e-2);
+  loss.sum.backward();
+
+  const auto held_out = task->dataset(Split::kEval);
+  const Example pairs = held_out->batch({held_out->get(0, a), held_out->get(1, b)}, rng);
+  task->model().eval();
+  const auto figures = task->report(task->measure(pairs));
+  EXPECT_NEAR(figures.at("epe"), pairs.at("flow").norm(2, {1}).mean().item<double>(), 1e-3);
+  EXPECT_EQ(figures.size(), 5u);
+  EXPECT_EQ(task->main_measure().name, "epe");
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, FlowTask,
+                         testing::Combine(testing::Values("3x3", "1x1", "conv"), testing::Bool()));
+
+}  // namespace
+}  // namespace perceiver
