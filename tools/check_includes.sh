@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when a file includes what its folder may not.
+# Fails when a file includes what its folder may not, or two headers define the same name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,4 +49,11 @@ while IFS=: read -r file line include; do
   fi
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<](perceiver/|cli/|torch/torch\.h)' \
            perceiver --include='*.h' --include='*.cpp' --include='*.cu' --include='*.cuh')
+
+# One flat namespace: two types of one name link without a word, and crash.
+while read -r name; do
+  complain "two headers define $name:" \
+    $(grep -rlE "^(struct|class|enum class) $name\b[^;]*$" perceiver cli --include='*.h')
+done < <(grep -rhE '^(struct|class|enum class) [A-Z][A-Za-z0-9]*\b[^;]*$' perceiver cli --include='*.h' |
+           sed -E 's/^(struct|class|enum class) ([A-Za-z0-9]+).*/\2/' | sort | uniq -d)
 exit $bad

@@ -14,8 +14,8 @@ FramePixels pixels_of(const Tensor& frame) {
   return {data, data + pixels, data + 2 * pixels, pixels};
 }
 
-CropPlace random_place(ImageSize from, ImageSize crop, const AugmentConfig& config, double strength,
-                       Rng& rng) {
+CropPlace random_place(ImageSize from, ImageSize crop, const FlowAugmentConfig& config,
+                       double strength, Rng& rng) {
   double scale_y = 1.0, scale_x = 1.0;
   const bool resized = rng.chance(strength * config.resize_share);
   if (resized) {
@@ -119,7 +119,7 @@ FlowPair crop_flow(const FlowPair& pair, const Places& places, float grow_x, flo
 
 }  // namespace
 
-void erase(Tensor frame, const AugmentConfig& config, Rng& rng) {
+void erase(Tensor frame, const FlowAugmentConfig& config, Rng& rng) {
   const Tensor mean = frame.mean({1, 2}, /*keepdim=*/true);
   const int64_t height = frame.size(1), width = frame.size(2);
   const int64_t rectangles = 1 + rng.integer(2);
@@ -148,8 +148,8 @@ FlowPair crop_of(const Tensor& frames, const FlowPair& pair, ImageSize crop,
   return cropped;
 }
 
-FlowPair augment(const FlowPair& pair, ImageSize crop, const AugmentConfig& config, double strength,
-                 Rng& rng) {
+FlowPair augment(const FlowPair& pair, ImageSize crop, const FlowAugmentConfig& config,
+                 double strength, Rng& rng) {
   const Tensor frames = pair.frames.to(at::kFloat).contiguous();
   if (strength > 0.0) {
     const FramePixels first = pixels_of(frames[0]), second = pixels_of(frames[1]);

@@ -11,7 +11,7 @@
 namespace perceiver {
 
 // Shares are of pairs. Scales are powers of two: 1 doubles a side.
-struct AugmentConfig {
+struct FlowAugmentConfig {
   JitterConfig jitter = {};
   double erase_share = 0.5;  // one or two rectangles of the second frame become its mean colour
   double erase_smallest = 50.0, erase_largest = 100.0;  // a side, in pixels
@@ -22,7 +22,7 @@ struct AugmentConfig {
 };
 
 template <typename Visitor>
-void fields(Visitor& visit, AugmentConfig& c) {
+void fields(Visitor& visit, FlowAugmentConfig& c) {
   visit("jitter", c.jitter);
   visit("erase_share", c.erase_share, between(0.0, 1.0));
   visit("erase_smallest", c.erase_smallest, at_least(1.0));
@@ -38,11 +38,11 @@ void fields(Visitor& visit, AugmentConfig& c) {
 
 // `strength` in [0, 1] times the config's amounts and shares; with 0, a random crop is all. Pairs
 // that are too small for the crop are enlarged to it, whatever the strength.
-FlowPair augment(const FlowPair& pair, ImageSize crop, const AugmentConfig& config, double strength,
-                 Rng& rng);
+FlowPair augment(const FlowPair& pair, ImageSize crop, const FlowAugmentConfig& config,
+                 double strength, Rng& rng);
 
 // One or two rectangles of a frame float [3, H, W] in its mean colour.
-void erase(Tensor frame, const AugmentConfig& config, Rng& rng);
+void erase(Tensor frame, const FlowAugmentConfig& config, Rng& rng);
 
 // How a crop is taken from a pair: from the pair at another size, flipped there.
 struct CropPlace {

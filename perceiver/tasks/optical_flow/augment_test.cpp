@@ -12,8 +12,8 @@ FlowPair random_pair(int64_t height, int64_t width) {
           at::ones({height, width}, at::kBool)};
 }
 
-AugmentConfig nothing() {
-  AugmentConfig c;
+FlowAugmentConfig nothing() {
+  FlowAugmentConfig c;
   c.jitter = {.brightness = 0, .contrast = 0, .saturation = 0, .hue = 0};
   c.erase_share = c.resize_share = c.flip_share = c.vertical_flip_share = 0.0;
   return c;
@@ -65,7 +65,7 @@ TEST(ColourJitter, HueTurnsRoundTheColourWheel) {
 TEST(Augment, ZeroStrengthIsACropAndNothingElse) {
   const FlowPair pair = random_pair(20, 30);
   Rng rng(1);
-  const FlowPair out = augment(pair, {12, 16}, AugmentConfig{}, 0.0, rng);
+  const FlowPair out = augment(pair, {12, 16}, FlowAugmentConfig{}, 0.0, rng);
   bool found = false;
   for (int64_t y = 0; y <= 8; ++y) {
     for (int64_t x = 0; x <= 14; ++x) {
@@ -80,7 +80,7 @@ TEST(Augment, ZeroStrengthIsACropAndNothingElse) {
 TEST(Augment, FramesJitterAlikeUnlessApart) {
   FlowPair pair = random_pair(16, 16);
   pair.frames[1].copy_(pair.frames[0]);
-  AugmentConfig config = nothing();
+  FlowAugmentConfig config = nothing();
   config.jitter = {};
   for (const double share : {0.0, 1.0}) {
     config.jitter.apart_share = share;
@@ -94,7 +94,7 @@ TEST(Augment, FramesJitterAlikeUnlessApart) {
 
 TEST(Augment, EraserPutsRectanglesOfTheMeanColourIntoTheSecondFrame) {
   const FlowPair pair = random_pair(60, 80);
-  AugmentConfig config = nothing();
+  FlowAugmentConfig config = nothing();
   config.erase_share = 1.0, config.erase_smallest = 10.0, config.erase_largest = 20.0;
   Rng rng(3);
   const FlowPair out = augment(pair, {60, 80}, config, 1.0, rng);
@@ -110,7 +110,7 @@ TEST(Augment, EraserPutsRectanglesOfTheMeanColourIntoTheSecondFrame) {
 
 TEST(Augment, FlipsTurnTheFlowRound) {
   const FlowPair pair = random_pair(10, 12);
-  AugmentConfig config = nothing();
+  FlowAugmentConfig config = nothing();
   config.flip_share = 1.0;
   Rng rng(4);
   FlowPair out = augment(pair, {10, 12}, config, 1.0, rng);
@@ -151,7 +151,7 @@ TEST(Augment, SmallPairsAreEnlargedToTheCrop) {
   const FlowPair pair = random_pair(10, 40);
   for (const double strength : {0.0, 0.5, 1.0}) {
     Rng rng(5);
-    const FlowPair out = augment(pair, {16, 24}, AugmentConfig{}, strength, rng);
+    const FlowPair out = augment(pair, {16, 24}, FlowAugmentConfig{}, strength, rng);
     EXPECT_EQ(out.frames.sizes(), (std::vector<int64_t>{2, 3, 16, 24}));
     EXPECT_EQ(out.flow.sizes(), (std::vector<int64_t>{2, 16, 24}));
   }
@@ -160,7 +160,7 @@ TEST(Augment, SmallPairsAreEnlargedToTheCrop) {
 TEST(Augment, ScalesStayBetweenTheirBounds) {
   FlowPair pair = random_pair(100, 100);
   pair.flow = at::ones({2, 100, 100});
-  AugmentConfig config = nothing();
+  FlowAugmentConfig config = nothing();
   config.resize_share = 1.0;
   double least = 10.0, most = 0.0;
   for (int i = 0; i < 300; ++i) {

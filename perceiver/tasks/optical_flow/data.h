@@ -25,7 +25,7 @@ struct FlowDataConfig {
   int64_t plain_epochs = 0, growth_epochs = 0;
   double reversed_share = 0.5;
   bool augmented = true;
-  AugmentConfig augment = {};
+  FlowAugmentConfig augment = {};
 };
 
 template <typename Visitor>
