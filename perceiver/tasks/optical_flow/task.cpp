@@ -88,7 +88,7 @@ class OpticalFlowTask : public Task {
         return batch.at(name)[i].narrow(-2, 0, height).narrow(-1, 0, width);
       };
       const Tensor flow =
-          tiled_flow(*model_, whole("frames"), {.tiles_at_once = config_.eval.batch});
+          tiled_flow(*model_, whole("frames").cpu(), {.tiles_at_once = config_.eval.batch});
       const FlowField truth{whole("flow").to(at::kCPU), whole("valid").to(at::kCPU)};
       const FlowMeasures m = measure_flow(flow, truth);
       const auto pixels = static_cast<double>(m.num_pixels);
