@@ -68,7 +68,7 @@ Chunks read_chunks(const File& file) {
 Tensor copy(std::string_view data, at::ScalarType dtype) {
   const auto size = static_cast<int64_t>(data.size() / c10::elementSize(dtype));
   const Tensor values = at::empty({size}, dtype);
-  std::memcpy(values.data_ptr(), data.data(), data.size());
+  if (size > 0) std::memcpy(values.data_ptr(), data.data(), data.size());  // else no address
   return values;
 }
 
