@@ -79,11 +79,25 @@ bool FrameReader::has(AVMediaType type) {
          !(container_->streams[index]->disposition & AV_DISPOSITION_ATTACHED_PIC);  // a cover
 }
 
+// Some containers begin with a table of what lies where, and FFmpeg is content with what is there.
+void FrameReader::check_index() {
+  const auto size = static_cast<int64_t>(file_.bytes.size());
+  int64_t end = 0;
+  for (int i = 0; i < avformat_index_get_entries_count(stream_); ++i) {
+    const AVIndexEntry* entry = avformat_index_get_entry(stream_, i);
+    end = std::max(end, entry->pos + entry->size);
+  }
+  if (end > size) {
+    fail("{}: {} bytes, its table of contents goes on to {}; cut short?", file_.name, size, end);
+  }
+}
+
 void FrameReader::open_decoder(AVMediaType type) {
   const char* kind = type == AVMEDIA_TYPE_VIDEO ? "picture" : "sound";
   if (!has(type)) fail("{}: has no {}", file_.name, kind);
   const int index = av_find_best_stream(container_.get(), type, -1, -1, nullptr, 0);
   stream_ = container_->streams[index];
+  check_index();
   const AVCodec* decoder = avcodec_find_decoder(stream_->codecpar->codec_id);
   if (!decoder) {
     fail("{}: no decoder for its {} ({})", file_.name, kind,

@@ -72,6 +72,7 @@ class FrameReader {
   static int take(void* self, uint8_t* out, int size);
   static int64_t seek(void* self, int64_t offset, int whence);
   void open_container();
+  void check_index();
   void open_decoder(AVMediaType type);
   void send_packet();
 

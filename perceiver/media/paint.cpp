@@ -86,10 +86,10 @@ Tensor heat_map(const Tensor& picture, const Tensor& values, std::optional<doubl
   const Tensor relative = (spread / std::max(top, 1e-30)).clamp(0.0, 1.0);
   const Tensor cells = at::upsample_nearest2d(relative.unsqueeze(0).unsqueeze(0),
                                               {picture.size(1), picture.size(2)})[0][0];
-  // Grey and half as bright, so that the colours are the values' alone.
-  const Tensor grey = picture.cpu().to(at::kFloat).mean(0).mul(0.5).unsqueeze(-1);
+  // Grey and darker, so that the colours and the light are the values' alone.
+  const Tensor grey = picture.cpu().to(at::kFloat).mean(0).mul(0.6).unsqueeze(-1);
   return to_pixels(
-      at::lerp(grey.expand({-1, -1, 3}), heat(cells), cells.sqrt().mul(0.8).unsqueeze(-1)));
+      at::lerp(grey.expand({-1, -1, 3}), heat(cells), cells.sqrt().mul(0.75).unsqueeze(-1)));
 }
 
 Tensor beside(const std::vector<Tensor>& pictures, int64_t gap) {

@@ -42,8 +42,8 @@ TEST(HeatMap, ShowsThePictureWhereValuesAreZeroAndCellsAsCells) {
   const Tensor left = map.narrow(1, 0, 4).narrow(2, 0, 3),
                seen = picture.narrow(1, 0, 4).narrow(2, 0, 3);
   EXPECT_TRUE(left[0].equal(left[2]));  // grey
-  EXPECT_TRUE(at::allclose(left[0].to(at::kFloat), seen.to(at::kFloat).mean(0) / 2, 0, 0.5));
-  // The picture's brightness still differs in a cell, by a fifth where the value is the largest.
+  EXPECT_TRUE(at::allclose(left[0].to(at::kFloat), seen.to(at::kFloat).mean(0) * 0.6, 0, 0.51));
+  // The picture's brightness still differs in a cell, by a quarter where the value is the largest.
   const Tensor hot = grey(map.narrow(1, 0, 4).narrow(2, 3, 3));
   EXPECT_GT(hot.min().item<float>(), 150.0f);
   EXPECT_LT(hot.max().item<float>() - hot.min().item<float>(), 15.0f);
@@ -51,7 +51,7 @@ TEST(HeatMap, ShowsThePictureWhereValuesAreZeroAndCellsAsCells) {
 
 TEST(HeatMap, OfNothingIsThePicture) {
   const Tensor map = heat_map(one_colour(4, 4, 100), at::zeros({2, 2}));
-  EXPECT_TRUE(map.equal(one_colour(4, 4, 50)));
+  EXPECT_TRUE(map.equal(one_colour(4, 4, 60)));
 }
 
 TEST(Beside, PutsAWhiteGapBetween) {

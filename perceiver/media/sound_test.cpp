@@ -43,6 +43,14 @@ TEST(Wav, WhatIsTooLoudIsCut) {
       sound.samples.equal(at::tensor({-32768.f, 32767.f, 32767.f}).div(32768).unsqueeze(0)));
 }
 
+TEST(Wav, SoundThatDoesNotFitIsRefused) {
+  const Tensor samples = at::zeros({1, 1}).expand({1, int64_t{1} << 31});
+  EXPECT_EQ(error_of([&] {
+              encode_wav({samples, 8000});
+            }),
+            "sound of 2147483648 samples, a WAV holds at most 2147483625");
+}
+
 TEST(Wav, EveryTypeOfSampleIsRead) {
   const Sound exact = decode_sound(golden("float64.wav"));
   ASSERT_EQ(exact.samples.sizes(), (std::vector<int64_t>{2, 20}));

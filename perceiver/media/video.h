@@ -41,8 +41,9 @@ struct VideoFormat {
 
 // Writes beside `path` and renames in finish(); without it nothing is left. The container follows
 // from the ending (.mp4, .mkv, .webm, .avi …), the codec is H.264 or the best encoder there is.
-// Odd sizes are extended by a row or column that repeats the last. A path without an ending, or
-// a build without any video encoder, gives a folder of PNGs (000000.png …) and sound.wav.
+// Odd sizes are extended by a row or column that repeats the last. A path without an ending gives
+// a new folder of PNGs (000000.png …) and sound.wav; so does, under the path's name without its
+// ending, a build without any encoder for it.
 class VideoWriter {
  public:
   VideoWriter(std::filesystem::path path, const VideoFormat& format);

@@ -15,6 +15,8 @@ constexpr int64_t kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
 constexpr size_t kRiffHeader = 12, kChunkHeader = 8;
 // In a stream the writer could not know: the sound goes on to the end.
 constexpr int64_t kUnknownSize = 0xffffffff;
+// Of 16 bits: sizes have 32, the header's included.
+constexpr int64_t kMostSamples = (kUnknownSize - 44) / 2;
 
 int64_t number(std::string_view bytes, size_t offset, size_t size) {
   int64_t value = 0;
@@ -68,7 +70,7 @@ Chunks read_chunks(const File& file) {
 Tensor copy(std::string_view data, at::ScalarType dtype) {
   const auto size = static_cast<int64_t>(data.size() / c10::elementSize(dtype));
   const Tensor values = at::empty({size}, dtype);
-  std::memcpy(values.data_ptr(), data.data(), data.size());
+  if (size > 0) std::memcpy(values.data_ptr(), data.data(), data.size());  // else no address
   return values;
 }
 
@@ -124,6 +126,9 @@ Sound decode_wav(const File& file) {
 
 std::string encode_wav(const Sound& sound) {
   check_shape(sound.samples, {kAny, kAny}, "sound");
+  if (sound.samples.numel() > kMostSamples) {
+    fail("sound of {} samples, a WAV holds at most {}", sound.samples.numel(), kMostSamples);
+  }
   const Tensor pcm = (sound.samples.to(at::kCPU, at::kDouble) * 32768.0)
                          .round()
                          .clamp(-32768, 32767)
