@@ -142,7 +142,9 @@ void show_flow(const FlowArgs& args) {
   const FlowFormat format = format_of(path, args.output.format);
   if (has_video_ending(path)) fail("{}: --show draws one picture, no video", path);
   Tensor frame;
-  if (format == FlowFormat::kArrows) {
+  if (format != FlowFormat::kArrows) {
+    if (!args.inputs.empty()) fail("{}: --show takes a frame for --arrows alone", args.inputs[0]);
+  } else {
     if (args.inputs.size() != 1) fail("--show with arrows needs the frame to draw them over");
     frame = decode_image(read_input(args.inputs[0]));
     if (frame.size(1) != height || frame.size(2) != width) {

@@ -212,6 +212,12 @@ TEST_F(CliFlow, ShowDrawsAndMeasuresFilesOfFlow) {
   EXPECT_EQ(flow("--show @moving.flo @frames/a.png --arrows -o @arrows.png --jsonl").back(), '\n');
   expect_flow_complaint("--show @moving.flo --arrows -o @n.png",
                         "--show with arrows needs the frame to draw them over");
+  expect_flow_complaint("--show @moving.flo @frames/a.png",
+                        "@frames/a.png: --show takes a frame for --arrows alone");
+  write_frame("narrow", 24, 29);
+  expect_flow_complaint("--show @moving.flo --arrows @narrow.png",
+                        "@narrow.png is 29 x 24, @moving.flo is 30 x 24: the two must have one "
+                        "size");
   expect_flow_complaint("--show @moving.flo -o @n.mp4",
                         "@n.mp4: --show draws one picture, no video");
   expect_flow_complaint("@moving.flo",
