@@ -28,7 +28,7 @@ Tensor frames_of(OpticalFlowImpl& model, const LatentsFile& file, const std::str
 }
 
 Answer of_pixels(const std::vector<Pixel>& pixels, const Tensor& flow) {
-  Answer answer{.json = {{"pixels", Json::array()}}, .arrays = {}};
+  Answer answer{.json = {{"pixels", Json::array()}}};
   std::vector<std::vector<std::string>> rows = {{"x", "y", "right", "down"}};
   Tensor places = at::empty({std::ssize(pixels), 2}, at::kLong);
   for (int64_t i = 0; i < std::ssize(pixels); ++i) {
