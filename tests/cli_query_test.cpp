@@ -39,6 +39,22 @@ const std::string kFrames =
     "tests/golden/media/linear_opencv_53x37_to_64x48.png "
     "tests/golden/media/cubic_opencv_53x37_to_64x48.png ";
 
+constexpr const char* kClipModel = R"(
+task = "multimodal"
+[model]
+num_frames = 4
+image_size = 8
+samples_per_frame = 320
+samples_per_patch = 32
+num_image_bands = 3
+num_audio_bands = 5
+num_classes = 11
+label_query_channels = 20
+output_channels = 12
+train_queries = { audio = 4, image = 7 }
+encoder = { num_latents = 6, latent_channels = 16, self_attends_per_block = 1 }
+)";
+
 TEST_F(CliQuery, PartsOfTheFlowAreThoseOfTheWhole) {
   const Result whole = run("flow -q " + kFrames + "-m " + kFlow + " -o " + at("whole.flo"));
   ASSERT_EQ(whole.code, 0) << whole.err;
@@ -60,6 +76,62 @@ TEST_F(CliQuery, PartsOfTheFlowAreThoseOfTheWhole) {
   ASSERT_EQ(pixels.size(), 2u);
   EXPECT_EQ(pixels[1]["x"], 63);
   EXPECT_NEAR(pixels[1]["flow"][1].get<double>(), flow[1][47][63].item<double>(), 1e-3);
+
+  const std::string query = "query -q " + z;
+  expect_complaint(query + " --pixels 1", "--pixels: expected x,y for each pixel, got '1'");
+  expect_complaint(query + " --pixels 1,2 64,0",
+                   "--pixels 64,0: is not in the frame of 64 x 48, counted from 0");
+  expect_complaint(query + " --pixels 1,2 --box 0,0,1,1",
+                   "--pixels and --box: ask for one of them");
+  expect_complaint(query + " --box 1,2,3", "--box: expected x0,y0,x1,y1 in pixels, got '1,2,3'");
+  expect_complaint(query + " --box 3,3,3,9",
+                   "--box 3,3,3,9: is empty; x1 and y1 are the first pixels outside");
+  expect_complaint(query + " --pixels 1,2 -o a.flo",
+                   "-o a.flo: the answer is no flow of a box; ask optical flow for --box, or take "
+                   ".safetensors");
+  expect_complaint(query + " -o a.wav",
+                   "-o a.wav: the answer is no sound; ask for --seconds, or take .safetensors");
+}
+
+TEST_F(CliQuery, FilesThatDoNotFitTheModelAreRefused) {
+  const std::string bad = at("bad.safetensors");
+  // The file with other arrays or metadata, asked.
+  const auto complaint = [&](const std::function<void(Safetensors&)>& change) {
+    Safetensors file = read_safetensors(z);
+    change(file);
+    write_safetensors(bad, {file.tensors.begin(), file.tensors.end()}, file.metadata);
+    const std::string error = run("query -q " + bad).err, place = "perceiver: " + bad + ": ";
+    return error.starts_with(place) ? error.substr(place.size()) : error;
+  };
+  ASSERT_EQ(run("encode -q " + kFrames + "-m " + kFlow + " -o " + z).code, 0);
+  EXPECT_EQ(complaint([](Safetensors& f) { f.tensors.erase("frames"); }),
+            "has no array 'frames'\n");
+  EXPECT_EQ(complaint([](Safetensors& f) {
+              f.tensors["frames"] = at::zeros({2, 3, 0, 5}, at::kByte);
+            }),
+            "its frames are empty\n");
+  EXPECT_EQ(complaint([](Safetensors& f) {
+              f.tensors["frames"] = at::zeros({2, 3, 90, 64}, at::kByte);
+            }),
+            "its tiles are not those of frames of 64 x 90\n");
+  EXPECT_EQ(complaint([](Safetensors& f) {
+              f.tensors["latents"] = at::zeros({25, 24, 8});
+            }),
+            "latents of 24 x 8, the model's are 24 x 32\n");
+  ASSERT_EQ(run("encode -q --text a -m " + kLanguage + " -o " + z).code, 0);
+  EXPECT_EQ(complaint([](Safetensors& f) {
+              f.tensors["ids"] = at::full({1, 1}, 262, at::kInt);
+            }),
+            "'ids' are not those of a text of at most 48 bytes a row\n");
+  EXPECT_EQ(complaint([](Safetensors& f) {
+              f.tensors["ids"] = at::full({1, 1}, 38, at::kInt);
+            }),
+            "its text has no words\n");
+  write_file(at("small.toml"), kClipModel);
+  write_file(at("tone.wav"), encode_wav({at::zeros({1, 3200}), 8000}));
+  ASSERT_EQ(run("encode -q " + at("tone.wav") + " -m " + at("small.toml") + " -o " + z).code, 0);
+  EXPECT_EQ(complaint([](Safetensors& f) { f.metadata["geometry.num_frames"] = "13"; }),
+            "its metadata give no number of frames between 1 and 12\n");
 }
 
 TEST_F(CliQuery, AWordIsAskedByteByByte) {
@@ -92,22 +164,6 @@ TEST_F(CliQuery, OfClassifiersTheLabelIsAsked) {
   EXPECT_GE(top[0]["probability"].get<double>(), 0.0);
   EXPECT_TRUE(top[0].contains("name"));
 }
-
-constexpr const char* kClipModel = R"(
-task = "multimodal"
-[model]
-num_frames = 4
-image_size = 8
-samples_per_frame = 320
-samples_per_patch = 32
-num_image_bands = 3
-num_audio_bands = 5
-num_classes = 11
-label_query_channels = 20
-output_channels = 12
-train_queries = { audio = 4, image = 7 }
-encoder = { num_latents = 6, latent_channels = 16, self_attends_per_block = 1 }
-)";
 
 TEST_F(CliQuery, OfAClipFramesPixelsSecondsAndTheLabelAreAsked) {
   write_file(at("small.toml"), kClipModel);
