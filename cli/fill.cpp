@@ -108,7 +108,7 @@ void print_text(const FilledText& filled, const WordTokens& tokens) {
       rows.push_back({fmt::format("[MASK] {}, filled as no. {}", i + 1, mask.step), what});
     }
     for (const Word& word : mask.words) {
-      rows.push_back({word.text, fmt::format("{:.3f}", probability(word))});
+      rows.push_back({word.text, fmt::format("{:.3g}", probability(word))});
     }
   }
   fmt::print("{}", table(rows));

@@ -26,8 +26,8 @@ struct QueryArgs {
 
 // An answer, in every form in which it can be given.
 struct Answer {
-  nlohmann::ordered_json json = {};
-  std::string text = {};
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  std::string text = "";
   NamedTensors arrays = {};         // .safetensors
   Tensor picture = {};              // .png: uint8 [3, H, W]
   Tensor flow = {};                 // .flo: float [2, H, W]

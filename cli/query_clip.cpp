@@ -96,7 +96,7 @@ Answer ask_clip(MultimodalImpl& multimodal, const Model& model, const LatentsFil
   const int64_t num_frames = num_frames_of(file, config, args.file);
   const FrameSize size{config.image_size, config.image_size};
   const bool pictures = !args.frames.empty() || !args.box.empty() || !args.pixels.empty();
-  Answer answer{.json = Json::object(), .text = "", .arrays = {}};
+  Answer answer;
   if (pictures) {
     const std::vector<int64_t> frames =
         parse_numbers(args.frames.empty() ? fmt::format("1-{}", num_frames) : args.frames,

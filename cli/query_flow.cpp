@@ -28,7 +28,7 @@ Tensor frames_of(OpticalFlowImpl& model, const LatentsFile& file, const std::str
 }
 
 Answer of_pixels(const std::vector<Pixel>& pixels, const Tensor& flow) {
-  Answer answer{.json = {{"pixels", Json::array()}}, .arrays = {}};
+  Answer answer{.json = {{"pixels", Json::array()}}};
   std::vector<std::vector<std::string>> rows = {{"x", "y", "right", "down"}};
   Tensor places = at::empty({std::ssize(pixels), 2}, at::kLong);
   for (int64_t i = 0; i < std::ssize(pixels); ++i) {
@@ -45,16 +45,22 @@ Answer of_pixels(const std::vector<Pixel>& pixels, const Tensor& flow) {
   return answer;
 }
 
-Answer of_box(const Box& box, const Tensor& flow) {
-  Answer answer{.json = {{"box", {box.x0, box.y0, box.x1, box.y1}}, {"flow", Json::array()}},
-                .arrays = {{"flow", flow}}};
-  const Tensor rows = flow.permute({1, 2, 0}).contiguous();
-  const auto value = rows.accessor<float, 3>();
-  for (int64_t y = 0; y < box.height(); ++y) {
+// flow [2, h, w] as rows of pixels.
+Json rows_of(const Tensor& flow) {
+  const Tensor pixels = flow.permute({1, 2, 0}).contiguous();
+  const auto value = pixels.accessor<float, 3>();
+  Json rows = Json::array();
+  for (int64_t y = 0; y < value.size(0); ++y) {
     Json row = Json::array();
-    for (int64_t x = 0; x < box.width(); ++x) row.push_back({value[y][x][0], value[y][x][1]});
-    answer.json["flow"].push_back(std::move(row));
+    for (int64_t x = 0; x < value.size(1); ++x) row.push_back({value[y][x][0], value[y][x][1]});
+    rows.push_back(std::move(row));
   }
+  return rows;
+}
+
+Answer of_box(const Box& box, const Tensor& flow, bool json) {
+  Answer answer{.json = {{"box", {box.x0, box.y0, box.x1, box.y1}}}, .arrays = {{"flow", flow}}};
+  if (json) answer.json["flow"] = rows_of(flow);  // large: only where it is shown
   const FlowField field{flow, flow.isfinite().all(0)};
   const double largest = largest_flow(field);
   const double mean = flow.norm(2, at::IntArrayRef{0}).mean().item<double>();
@@ -83,7 +89,8 @@ Answer ask_flow(OpticalFlowImpl& model, const LatentsFile& file, const QueryArgs
   }
   const PassProgress progress("query", attention_work(decoder) * file.latents().size(0) * share);
   const Tensor flow = flow_at(model, file.latents(), frames, box.pixels(size.width));
-  return of_box(box, flow.t().reshape({2, box.height(), box.width()}));
+  return of_box(box, flow.t().reshape({2, box.height(), box.width()}),
+                args.json && args.output.empty());
 }
 
 }  // namespace perceiver

@@ -106,7 +106,7 @@ Answer ask_glue(GlueImpl& model, const LatentsFile& file, const QueryArgs& args)
     fail("{}: {} arrays of latents are not one for each of {} tasks", args.file,
          file.latents().size(0), num_tasks);
   }
-  Answer answer{.json = {{"tasks", Json::array()}}, .text = "", .arrays = {}};
+  Answer answer{.json = {{"tasks", Json::array()}}};
   std::vector<std::vector<std::string>> rows = {{"task", "answer"}};
   for (const std::string& task : args.tasks.empty() ? config.tasks : args.tasks) {
     const auto known = std::find(config.tasks.begin(), config.tasks.end(), task);

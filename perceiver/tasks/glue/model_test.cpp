@@ -87,6 +87,24 @@ TEST_F(GlueTest, QueriesAskEachTaskOfTheSameLatents) {
   EXPECT_FALSE(at::allclose(outputs.select(1, 0), outputs.select(1, 1)));
 }
 
+TEST_F(GlueTest, OneTaskIsAskedWithoutTheOthers) {
+  for (const GlueVariant variant : kVariants) {
+    Glue model(tiny(variant));
+    const Tensor latents = model->encode(ids, {}, tasks);
+    const std::vector<Tensor> all = model->forward(ids, {}, tasks);
+    for (size_t i = 0; i < all.size(); ++i) {
+      EXPECT_TRUE(
+          at::allclose(model->answers(latents, static_cast<int64_t>(i)), all[i], 1e-4, 1e-5))
+          << to_word(variant) << " " << i;
+    }
+  }
+  Glue model(tiny(GlueVariant::kMultitaskQuery));
+  const Tensor latents = model->encode(ids);
+  const int64_t eight = recorded_flops([&] { model->decode(latents); });
+  const int64_t one = recorded_flops([&] { model->answers(latents, 0); });
+  EXPECT_LT(one, eight / 2);  // keys and values of the latents are most of it in this small model
+}
+
 TEST_F(GlueTest, TaskTokensChangeWhatIsEncodedAndTheSharedTokenDoesNot) {
   const Tensor other = at::tensor({2, 7});
   Glue own(tiny(GlueVariant::kTaskTokens)), shared(tiny(GlueVariant::kSharedToken));
@@ -141,6 +159,30 @@ TEST(GlueConfigs, RandomForwardPassCostsWhatTheSummarySays) {
         << config;
     EXPECT_EQ(answers.sizes(),
               (std::vector<int64_t>{1, 1, variant == GlueVariant::kSingle ? 3 : 16}));
+  }
+}
+
+// A text goes in as its bytes, with a task's own latents where it has them.
+TEST(GlueTask, ReadsAndEncodesFiles) {
+  at::NoGradGuard no_grad;
+  const std::vector<std::string> small = {"model.num_inputs=12", "model.encoder.num_latents=5",
+                                          "model.encoder.latent_channels=8",
+                                          "model.encoder.self_attends_per_block=1"};
+  const std::vector<File> text = {{"a.txt", "good film"}};
+  for (const GlueVariant variant : kVariants) {
+    const std::unique_ptr<Task> task =
+        make_task(read_file(shipped(fmt::format("configs/glue_{}.toml", to_word(variant)))), small);
+    const Example inputs = task->read(text);
+    const bool token = variant == GlueVariant::kSharedToken || variant == GlueVariant::kTaskTokens;
+    EXPECT_EQ(inputs.at("ids").sizes(), (std::vector<int64_t>{1, token ? 11 : 12}));
+    EXPECT_EQ(task->encode(inputs).size(0), variant == GlueVariant::kTaskTokens ? 8 : 1);
+    if (variant == GlueVariant::kSingle) {
+      EXPECT_NEAR(task->classify(inputs).sum().item<double>(), 1.0, 1e-5);
+    } else {
+      EXPECT_EQ(error_of([&] { task->classify(inputs); }),
+                "the answers of a model of cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb are no "
+                "classes; encode the text and query it");
+    }
   }
 }
 

@@ -111,5 +111,20 @@ TEST(TextClassifierTask, RandomForwardPassCostsWhatTheSummarySays) {
   EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{2, 1, 4}));
 }
 
+TEST(TextClassifierTask, ReadsFilesAsHuggingFacesTokenizerDoes) {
+  at::NoGradGuard no_grad;
+  const std::unique_ptr<Task> task =
+      make_task(read_file(shipped("configs/text_classifier_mini.toml")));
+  const std::vector<File> text = {{"a.txt", "good\n"}};
+  const Example inputs = task->read(text);
+  const Tensor ids = at::tensor({4, 'g' + 6, 'o' + 6, 'o' + 6, 'd' + 6, 5});
+  EXPECT_TRUE(inputs.at("ids")[0].narrow(0, 0, 6).equal(ids));
+  const Tensor probabilities = task->classify(inputs);
+  EXPECT_NEAR(probabilities.sum().item<double>(), 1.0, 1e-5);
+  auto& model = dynamic_cast<TextClassifierImpl&>(task->model());
+  EXPECT_TRUE(at::allclose(probabilities, model.forward(ids.unsqueeze(0)).softmax(-1), 1e-4, 1e-6));
+  EXPECT_TRUE(at::allclose(task->encode(inputs), model.encode(ids.unsqueeze(0)), 1e-4, 1e-5));
+}
+
 }  // namespace
 }  // namespace perceiver

@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/error_test.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/modalities/text_file.h"
 #include "perceiver/model/flops.h"
+#include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
@@ -34,6 +36,23 @@ TEST(WordsOf, StandBetweenWhiteSpaceInAnyRow) {
   EXPECT_EQ(words[3].text, "abcdefghijkl");  // longer than a row
   EXPECT_EQ(words[3].bytes.size(), 12u);
   EXPECT_LT(words[3].bytes.front().row, words[3].bytes.back().row);
+}
+
+TEST(LanguageTask, ReadsAndEncodesFiles) {
+  at::NoGradGuard no_grad;
+  const std::vector<File> text = {{"a.txt", "Paris is the capital"}};
+  const std::unique_ptr<Task> task =
+      make_task(read_file(shipped("configs/language_bytes_mini.toml")));
+  const Tensor ids = at::tensor(ByteTokenizer().encode(text[0].bytes)).unsqueeze(0);
+  auto& model = dynamic_cast<LanguageImpl&>(task->model());
+  const Tensor latents = task->encode(task->read(text));
+  EXPECT_TRUE(at::allclose(latents, model.encode(ids), 1e-4, 1e-5));
+  const File bert{"bert.toml",
+                  "task = \"bert\"\nmodel.vocabulary_size = 262\n"
+                  "model.transformer = { num_layers = 1 }"};
+  const std::unique_ptr<Task> baseline = make_task(bert);
+  EXPECT_EQ(error_of([&] { baseline->encode(baseline->read(text)); }),
+            "models of this task have no latents");
 }
 
 TEST(LogProbabilitiesAt, AreThoseOfTheForwardPass) {

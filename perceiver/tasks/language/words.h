@@ -43,8 +43,8 @@ struct WordTokens {
 
 WordTokens word_tokens(const Tokenizer& tokenizer);
 
-// log_probabilities [L, vocabulary], float, on the CPU -> the best `top` words of L tokens, the
-// best first; fewer where the tokens make fewer.
+// log_probabilities [tokens, vocabulary], float, on the CPU -> the best `top` words of so many
+// tokens, the best first; fewer where the tokens make fewer.
 std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTokens& tokens,
                                   bool after_space, int64_t top);
 
