@@ -102,9 +102,11 @@ AvCodec open_video_encoder(const AVOutputFormat& container, const VideoFormat& f
 }
 
 AvCodec open_audio_encoder(const AVOutputFormat& container, int64_t samples_per_second) {
+  // Most encoders start early. AVI knows no times: it would put empty pictures before the first.
+  const bool must_not_start_early = std::string_view(container.name) == "avi";
   for (const AudioEncoder& candidate : kAudioEncoders) {
     const AVCodec* encoder = find_encoder(candidate.name, container);
-    if (!encoder) continue;
+    if (!encoder || (must_not_start_early && encoder->id != AV_CODEC_ID_PCM_S16LE)) continue;
     AvCodec codec = make_context(*encoder, container);
     av_channel_layout_default(&codec->ch_layout, 1);
     codec->sample_rate = static_cast<int>(samples_per_second);

@@ -118,7 +118,10 @@ void FrameReader::send_packet() {
 AVFrame* FrameReader::next() {
   for (;;) {
     const int result = avcodec_receive_frame(codec_.get(), frame_.get());
-    if (result == AVERROR_EOF) return nullptr;
+    if (result == AVERROR_EOF) {
+      if (!has_decoded_) fail("{}: nothing in it can be decoded; cut short?", file_.name);
+      return nullptr;
+    }
     if (result >= 0) {
       has_decoded_ = true;
       return frame_.get();

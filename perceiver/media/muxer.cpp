@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "perceiver/core/error.h"
 #include "perceiver/media/encoders.h"
 
@@ -14,11 +16,18 @@ constexpr int64_t kSamplesPerFrame = 1024;
 // Colours are stored for two by two pixels.
 int64_t even(int64_t size) { return size + size % 2; }
 
-// uint8 [3, H, W] -> larger, with rows and columns that repeat the last
-Tensor extend(const Tensor& pixels, int64_t height, int64_t width) {
-  const Tensor y = at::arange(height).clamp_max(pixels.size(1) - 1);
-  const Tensor x = at::arange(width).clamp_max(pixels.size(2) - 1);
-  return pixels.index_select(1, y).index_select(2, x);
+// pixels uint8 [3, H, W] -> green, blue, red; rows and columns beyond them repeat the last.
+void to_planes(const Tensor& pixels, AVFrame& planes) {
+  const int64_t height = pixels.size(1), width = pixels.size(2);
+  const uint8_t* in = pixels.const_data_ptr<uint8_t>();
+  for (const int plane : {2, 0, 1}) {
+    for (int64_t y = 0; y < planes.height; ++y) {
+      const uint8_t* row = in + std::min(y, height - 1) * width;
+      uint8_t* out = planes.data[plane] + y * planes.linesize[plane];
+      std::fill(std::copy(row, row + width, out), out + planes.width, row[width - 1]);
+    }
+    in += height * width;
+  }
 }
 
 AvFrame picture_frame(const AVCodecContext& encoder, AVPixelFormat format) {
@@ -73,8 +82,8 @@ Muxer::Track Muxer::make_track(AvCodec encoder) {
 void Muxer::make_picture_frames() {
   const AVCodecContext& encoder = *video_.encoder;
   video_.frame = picture_frame(encoder, encoder.pix_fmt);
-  rgb_ = picture_frame(encoder, AV_PIX_FMT_RGB24);
-  scaler_.reset(allocated(sws_getContext(encoder.width, encoder.height, AV_PIX_FMT_RGB24,
+  planes_ = picture_frame(encoder, AV_PIX_FMT_GBRP);
+  scaler_.reset(allocated(sws_getContext(encoder.width, encoder.height, AV_PIX_FMT_GBRP,
                                          encoder.width, encoder.height, encoder.pix_fmt,
                                          SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INP,
                                          nullptr, nullptr, nullptr)));
@@ -96,12 +105,10 @@ void Muxer::encode(Track& track, const AVFrame* frame) {
 }
 
 void Muxer::write(const Tensor& frame) {
-  const Tensor pixels = extend(frame.cpu(), rgb_->height, rgb_->width);
-  at::from_blob(rgb_->data[0], {rgb_->height, rgb_->width, 3}, {rgb_->linesize[0], 3, 1}, at::kByte)
-      .copy_(pixels.permute({1, 2, 0}));
+  to_planes(frame.cpu().contiguous(), *planes_);
   // An encoder may still hold the frame before.
   file_.check(av_frame_make_writable(video_.frame.get()));
-  sws_scale(scaler_.get(), rgb_->data, rgb_->linesize, 0, rgb_->height, video_.frame->data,
+  sws_scale(scaler_.get(), planes_->data, planes_->linesize, 0, planes_->height, video_.frame->data,
             video_.frame->linesize);
   video_.frame->pts = video_.at++;
   encode(video_, video_.frame.get());

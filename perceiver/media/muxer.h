@@ -37,7 +37,7 @@ class Muxer : public VideoSink {
   std::unique_ptr<AVFormatContext, FreeOutput> output_;
   AvPacket packet_;
   Track video_, audio_;
-  AvFrame rgb_;
+  AvFrame planes_;  // one a colour
   Scaler scaler_;
   Tensor pending_;  // samples, too few for a frame of the encoder
 };
