@@ -67,8 +67,8 @@ FrameRange frame_range(const AutoencodeArgs& args) {
 }
 
 // What is not there can only be filled in.
-void check_modalities(const ChunkReader& clip, const AutoencodeArgs& args) {
-  const std::string name = args.clip == "-" ? "standard input" : args.clip;
+void check_modalities(const ChunkReader& clip, const std::string& name,
+                      const AutoencodeArgs& args) {
   if (!clip.has_sound() && !args.masks("audio")) {
     fail("{}: has no sound; --mask audio lets the model fill it in", name);
   }
@@ -176,7 +176,7 @@ void autoencode(const AutoencodeArgs& args) {
   Session session(args.session);
   auto& model = model_as<MultimodalImpl>(session.model, "autoencode", "multimodal");
   ChunkReader clip(file, model.config(), range);
-  check_modalities(clip, args);
+  check_modalities(clip, file.name, args);
   const MultimodalConfig& config = model.config();
   VideoWriter writer(output, {.height = config.image_size,
                               .width = 2 * config.image_size + kGap,
