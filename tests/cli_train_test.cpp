@@ -178,6 +178,17 @@ TEST_F(CliTrain, CtrlCSavesAndSaysHowToGoOn) {
             std::string::npos);
 }
 
+TEST_F(CliTrain, ASecondCtrlCEndsAtOnce) {
+  // A step of many examples, which would take minutes.
+  Child child(start("run") + " train.batch=1000000", folder / "err");
+  wait_for([&] { return fs::exists(folder / "run" / "metrics.jsonl"); });
+  child.send(SIGINT);
+  wait_for([&] { return read_file(folder / "err").bytes.ends_with("ends at once\n"); });
+  child.send(SIGINT);
+  EXPECT_EQ(WEXITSTATUS(child.wait()), 128 + SIGINT);
+  EXPECT_FALSE(fs::exists(folder / "run" / "last"));
+}
+
 TEST_F(CliTrain, ACheckpointThatWasCutShortIsReportedAndTheOneBeforeItUsed) {
   ASSERT_EQ(run(start("run") + " train.steps=10").code, 0);
   const fs::path state = folder / "run" / "last" / "state.safetensors";
