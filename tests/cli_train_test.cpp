@@ -31,7 +31,10 @@ class CliTrain : public testing::Test {
     write_file(folder / "text.txt", text);
     write_file(folder / "tiny.toml", R"(
 task = "language"
-model = { num_inputs = 32, input_channels = 16, token_init_scale = 0.02 }
+[model]
+num_inputs = 32
+input_channels = 16
+token_init_scale = 0.02
 [model.encoder]
 num_latents = 8
 latent_channels = 16
@@ -55,7 +58,7 @@ save_every = 5
 
   std::string path(const std::string& name) const { return (folder / name).string(); }
   std::string start(const std::string& run) const {
-    return "train " + path("tiny.toml") + " --data " + path("text.txt") + " --threads 1 -q -o " +
+    return "train " + path("tiny.toml") + " --data " + path("text.txt") + " --threads 1 -o " +
            path(run);
   }
 
@@ -164,13 +167,26 @@ TEST_F(CliTrain, CtrlCSavesAndSaysHowToGoOn) {
   child.send(SIGINT);
   EXPECT_EQ(WEXITSTATUS(child.wait()), 128 + SIGINT);
   const std::string err = read_file(folder / "err").bytes;
-  EXPECT_TRUE(err.starts_with("stopping after this step; once more ends at once\n")) << err;
+  EXPECT_NE(err.find("stopping after this step; once more ends at once\n"), err.npos) << err;
+  EXPECT_NE(err.find("; go on with 'perceiver train --resume " + path("run") + "'\n"), err.npos)
+      << err;
 
   const Result result = run("train --resume " + path("run") + " train.steps=1");
   EXPECT_EQ(result.code, 0);
   EXPECT_NE(result.err.find("going on after step "), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("all 1 steps are done; train.steps=N makes it more\n"),
             std::string::npos);
+}
+
+TEST_F(CliTrain, ASecondCtrlCEndsAtOnce) {
+  // A step of many examples, which would take minutes.
+  Child child(start("run") + " train.batch=1000000", folder / "err");
+  wait_for([&] { return fs::exists(folder / "run" / "metrics.jsonl"); });
+  child.send(SIGINT);
+  wait_for([&] { return read_file(folder / "err").bytes.ends_with("ends at once\n"); });
+  child.send(SIGINT);
+  EXPECT_EQ(WEXITSTATUS(child.wait()), 128 + SIGINT);
+  EXPECT_FALSE(fs::exists(folder / "run" / "last"));
 }
 
 TEST_F(CliTrain, ACheckpointThatWasCutShortIsReportedAndTheOneBeforeItUsed) {
@@ -252,10 +268,10 @@ TEST_F(CliTrain, MistakesAreOneLine) {
 
 TEST_F(CliTrain, SentencePieceIsTrainedAndTrainedOn) {
   const Result made = run("data sentencepiece " + path("text.txt") + " -o " + path("spiece.model") +
-                          " --vocabulary 60");
+                          " --vocabulary 36");
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_EQ(made.out, path("spiece.model") + "\n");
-  const Result trained = run(start("run") + " train.steps=20 model.vocabulary_size=60 " +
+  const Result trained = run(start("run") + " train.steps=20 model.vocabulary_size=36 " +
                              "data.tokenizer=" + path("spiece.model"));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_TRUE(fs::exists(folder / "run" / "last" / "spiece.model"));

@@ -30,12 +30,15 @@ class TenLosses : public TrainTest {
 };
 
 TEST_F(TenLosses, LanguageByLamb) {
-  expect_losses(ten({"train.overfit_batch=true"}), {LANGUAGE_LAMB});
+  expect_losses(ten({"train.overfit_batch=true"}),
+                {5.539818, 5.483355, 5.458868, 5.434824, 5.411897, 5.390560, 5.371396, 5.355245,
+                 5.342807, 5.334250});
 }
 
 TEST_F(TenLosses, LanguageByAdamW) {
   expect_losses(ten({"train.overfit_batch=true", "train.optimizer=adamw", "train.clip=1.0"}),
-                {LANGUAGE_ADAMW});
+                {5.539818, 5.144507, 4.324020, 3.521937, 2.967666, 2.690431, 2.580810, 2.545099,
+                 2.530540, 2.524072});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <limits>
 #include <sstream>
+#include <unordered_map>
 
 namespace perceiver {
 namespace {
@@ -48,16 +49,19 @@ void train_sentencepiece(const std::vector<std::string>& paths, const std::files
   if (documents.size() == 0) fail("{}: there is no text in it", paths[0]);
   Lines lines(documents);
   std::string model;
-  // A few million lines are as good as all of them, and fit in memory.
-  const auto status = sentencepiece::SentencePieceTrainer::Train(
-      fmt::format("--model_type=unigram --vocab_size={} --pad_id=3 "
-                  "--control_symbols=[MASK],[CLS],[SEP] --input_sentence_size=5000000 "
-                  "--minloglevel=2",
-                  vocabulary_size),
-      &lines, &model);
+  const std::unordered_map<std::string, std::string> arguments = {
+      {"model_type", "unigram"},
+      {"vocab_size", std::to_string(vocabulary_size)},
+      {"pad_id", "3"},
+      {"control_symbols", "[MASK],[CLS],[SEP]"},
+      {"input_sentence_size", "5000000"},  // as good as all, and they fit in memory
+      {"minloglevel", "2"}};
+  const auto status = sentencepiece::SentencePieceTrainer::Train(arguments, &lines, &model);
   if (!status.ok()) {
+    // Behind the place in its code and the condition it asserts, the library's own sentence.
+    const std::string message = status.ToString();
     fail("sentencepiece cannot make {} pieces of these texts: {}", vocabulary_size,
-         status.ToString());
+         message.substr(message.rfind("] ") == message.npos ? 0 : message.rfind("] ") + 2));
   }
   write_file(output, model);
 }

@@ -47,22 +47,31 @@ class Surroundings {
 
 // What is kept for the backward pass, besides tensors.
 struct Kept : torch::CustomClassHolder {
-  Kept(Forward f, Surroundings s, size_t n)
-      : forward(std::move(f)), surroundings(std::move(s)), num_inputs(n) {}
+  Kept(Forward f, Surroundings s) : forward(std::move(f)), surroundings(std::move(s)) {}
+
+  // Autograd takes no undefined tensors: `tensors` begins with the inputs that are defined.
+  Tensor run(at::TensorList tensors) const {
+    std::vector<Tensor> inputs;
+    size_t next = 0;
+    for (const bool defined : is_defined) inputs.push_back(defined ? tensors[next++] : Tensor());
+    return forward(inputs);
+  }
+
   Forward forward;
   Surroundings surroundings;
-  size_t num_inputs;
+  std::vector<bool> is_defined = {};  // of the inputs
+  size_t num_defined = 0;
 };
 
 // `tensors` are the inputs and, after them, the parameters: autograd must know that the output
 // depends on them.
 struct Recompute : torch::autograd::Function<Recompute> {
+  // A TensorList: LibTorch looks for tensors in no other kind of list.
   static Tensor forward(AutogradContext* context, c10::intrusive_ptr<Kept> kept,
-                        const variable_list& tensors) {
-    context->save_for_backward(tensors);
+                        at::TensorList tensors) {
+    context->save_for_backward(tensors.vec());
     context->saved_data["kept"] = c10::IValue::make_capsule(kept);
-    const variable_list inputs(tensors.begin(), tensors.begin() + kept->num_inputs);
-    return kept->forward(inputs);
+    return kept->run(tensors);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -70,25 +79,23 @@ struct Recompute : torch::autograd::Function<Recompute> {
         c10::static_intrusive_pointer_cast<Kept>(context->saved_data["kept"].toCapsule());
     variable_list tensors = context->get_saved_variables();
     at::AutoGradMode with_grad(true);
-    for (size_t i = 0; i < kept->num_inputs; ++i) {
-      if (!tensors[i].defined()) continue;
+    for (size_t i = 0; i < kept->num_defined; ++i) {
       const bool needed = tensors[i].requires_grad();
       tensors[i] = tensors[i].detach();
       tensors[i].set_requires_grad(needed);
     }
-    const variable_list inputs(tensors.begin(), tensors.begin() + kept->num_inputs);
-    const Tensor output = kept->surroundings.run([&] { return kept->forward(inputs); });
+    const Tensor output = kept->surroundings.run([&] { return kept->run(tensors); });
 
     variable_list wanted, results(1);  // the first for `kept`, which has no gradient
     for (const Tensor& t : tensors) {
-      if (t.defined() && t.requires_grad()) wanted.push_back(t);
+      if (t.requires_grad()) wanted.push_back(t);
     }
     const variable_list found =
         torch::autograd::grad({output}, wanted, gradients, /*retain_graph=*/false,
                               /*create_graph=*/false, /*allow_unused=*/true);
     size_t next = 0;
     for (const Tensor& t : tensors) {
-      results.push_back(t.defined() && t.requires_grad() ? found[next++] : Tensor());
+      results.push_back(t.requires_grad() ? found[next++] : Tensor());
     }
     return results;
   }
@@ -102,11 +109,15 @@ RecomputeScope::~RecomputeScope() { recomputes = before_; }
 Tensor recompute(torch::nn::Module& module, const std::vector<Tensor>& inputs,
                  const Forward& forward) {
   if (!recomputes || !at::GradMode::is_enabled()) return forward(inputs);
-  variable_list tensors = inputs;
+  auto kept = c10::make_intrusive<Kept>(forward, Surroundings(inputs.at(0).device()));
+  variable_list tensors;
+  for (const Tensor& input : inputs) {
+    kept->is_defined.push_back(input.defined());
+    if (input.defined()) tensors.push_back(input);
+  }
+  kept->num_defined = tensors.size();
   for (const Tensor& parameter : module.parameters()) tensors.push_back(parameter);
-  auto kept =
-      c10::make_intrusive<Kept>(forward, Surroundings(inputs.at(0).device()), inputs.size());
-  return Recompute::apply(std::move(kept), tensors);
+  return Recompute::apply(std::move(kept), at::TensorList(tensors));
 }
 
 }  // namespace perceiver

@@ -58,24 +58,32 @@ struct Stack {
 
 Tensor random_input(int64_t elements = 16) { return at::randn({2, elements, 32}).requires_grad_(); }
 
-void expect_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+// Up to `tolerance` of the largest gradient: those of key biases are zero but for rounding.
+void expect_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b, double tolerance) {
   ASSERT_EQ(a.size(), b.size());
-  // The forward pass that keeps nothing may take a kernel without a backward pass: other rounding.
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(at::allclose(a[i], b[i], 1e-3, 1e-4)) << i;
+  double largest = 0.0;
+  for (const Tensor& t : b) largest = std::max(largest, t.abs().max().item<double>());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_LE((a[i] - b[i]).abs().max().item<double>(), tolerance * largest) << i;
+  }
 }
+
+// The forward pass that keeps nothing may take a kernel without a backward pass: other rounding,
+// through eight layers. bfloat16 has 8 bits.
+constexpr double kFloat32 = 1e-5, kBFloat16 = 3e-2;
 
 TEST(Recompute, GradientsAreTheSameWithSharedWeights) {
   at::manual_seed(1);
   Stack stack;
   const Tensor input = random_input();
-  expect_same(stack.gradients(input, true), stack.gradients(input, false));
+  expect_same(stack.gradients(input, true), stack.gradients(input, false), kFloat32);
 }
 
 TEST(Recompute, DropoutDropsTheSameAgain) {
   at::manual_seed(1);
   Stack stack(/*dropout=*/0.5);
   const Tensor input = random_input();
-  expect_same(stack.gradients(input, true), stack.gradients(input, false));
+  expect_same(stack.gradients(input, true), stack.gradients(input, false), kFloat32);
 }
 
 TEST(Recompute, GradientsAreTheSameUnderAutocast) {
@@ -83,12 +91,7 @@ TEST(Recompute, GradientsAreTheSameUnderAutocast) {
   Stack stack;
   const Tensor input = random_input();
   const AutocastScope autocast(at::kCPU, at::kBFloat16);
-  const auto recomputed = stack.gradients(input, true), kept = stack.gradients(input, false);
-  for (size_t i = 0; i < kept.size(); ++i) {
-    // bfloat16 has 8 bits: a few of the last may differ, relative to the largest.
-    const double apart = (recomputed[i] - kept[i]).abs().max().item<double>();
-    EXPECT_LE(apart, 0.05 * kept[i].abs().max().item<double>()) << i;
-  }
+  expect_same(stack.gradients(input, true), stack.gradients(input, false), kBFloat16);
 }
 
 TEST(Recompute, ParametersLearnWhenNoInputNeedsAGradient) {

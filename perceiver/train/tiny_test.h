@@ -19,7 +19,10 @@ inline std::filesystem::path test_folder() {
 inline File tiny_config() {
   return {"tiny.toml", R"(
 task = "language"
-model = { num_inputs = 32, input_channels = 16, token_init_scale = 0.02 }
+[model]
+num_inputs = 32
+input_channels = 16
+token_init_scale = 0.02
 [model.encoder]
 num_latents = 8
 latent_channels = 16

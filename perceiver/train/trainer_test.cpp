@@ -55,11 +55,11 @@ TEST_F(TrainerTest, BFloat16FollowsFloat32) {
 
 TEST_F(TrainerTest, OneBatchIsOverfittedToNearZero) {
   const std::vector<double> fell =
-      losses_with({"train.overfit_batch=true", "train.optimizer=adamw", "train.steps=400",
-                   "train.batch=2", "train.weight_decay=0.0"},
+      losses_with({"train.overfit_batch=true", "train.optimizer=adamw", "train.steps=300",
+                   "train.batch=2", "train.weight_decay=0.0", "train.clip=1.0"},
                   {}, 300);
   EXPECT_GT(fell.front(), 4.0);
-  EXPECT_LT(fell.back(), 0.05);
+  EXPECT_LT(fell.back(), 0.01);
 }
 
 TEST_F(TrainerTest, FrozenPartsStayAndTheRestMoves) {
@@ -84,15 +84,14 @@ TEST_F(TrainerTest, FrozenPartsStayAndTheRestMoves) {
 }
 
 TEST_F(TrainerTest, GoesOnFromACheckpointToTheSameLosses) {
-  Model straight = make(), stopped = make(), resumed = make();
-  Trainer one(straight, {}), before(stopped, {});
+  Model straight = make(), stopped = make();
+  Trainer one(straight, {});
   const std::vector<double> all = losses(one, 12);
   RunFolder run = RunFolder::create(folder / "run", "", "");
   int steps = 0;
-  Trainer until_seven(resumed, {.stop = [&] { return ++steps == 7 ? 2 : 0; }});
+  Trainer until_seven(stopped, {.stop = [&] { return ++steps == 7 ? 2 : 0; }});
   EXPECT_EQ(until_seven.run(run), 2);
-  Model fresh = make({"train.seed=0"});
-  at::manual_seed(99);
+  Model fresh = make();
   Trainer after(fresh, {.threads = 2});
   after.resume(*find_checkpoint(folder / "run"));
   EXPECT_EQ(after.steps_done(), 7);
