@@ -151,7 +151,8 @@ TEST(FlowGenerator, EffectsChangeFramesAndNotTheFlow) {
 TEST(Texture, ReadsBetweenPixelsAndMirrorsBeyondTheEdges) {
   Tensor pixels = at::full({4, 2, 3}, 255, at::kByte);
   pixels[0] = at::tensor({10, 20, 40, 50, 60, 80}, at::kByte).view({2, 3});
-  const TextureLevel& level = Texture(pixels, TextureLevel::Beyond::kMirrored).level(0);
+  const Texture texture(pixels, TextureLevel::Beyond::kMirrored);
+  const TextureLevel& level = texture.level(0);
   EXPECT_EQ(level.at(0.0f, 0.0f)[0], 10.0f);
   EXPECT_EQ(level.at(0.5f, 0.0f)[0], 15.0f);
   EXPECT_EQ(level.at(1.5f, 0.5f)[0], 50.0f);
