@@ -72,6 +72,9 @@ std::vector<Source> sources(const ClassifyArgs& args, const Model& model) {
       all.push_back({input, read_input(input).bytes});
     } else {
       all.push_back({input});
+      if (has_sound_ending(input)) {
+        note(fmt::format("{}: has no picture: the model sees black frames", input));
+      }
     }
   }
   return all;

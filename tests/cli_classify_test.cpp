@@ -1,6 +1,10 @@
 // `perceiver classify` and `perceiver attend` through a shell.
-#include <nlohmann/json.hpp>
+#include <ATen/ATen.h>
 
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "perceiver/media/sound.h"
 #include "tests/program.h"
 
 namespace perceiver {
@@ -31,6 +35,12 @@ class ClassifyTest : public testing::Test {
   std::string file(const std::string& name, const std::string& bytes) {
     write_file(folder_ / name, bytes);
     return (folder_ / name).string();
+  }
+  static std::vector<std::string> labels(const std::string& name) {
+    std::istringstream file(read_file(shipped("labels") / name).bytes);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
   }
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
@@ -76,6 +86,20 @@ TEST_F(ClassifyTest, NamesComeFromTheFileBesideTheWeights) {
   write_file(converted + "/labels.txt", "one\n");
   expect_complaint("classify -q " + path("a.ppm") + " -m " + converted,
                    converted + "/labels.txt: 1 names, the model has 10 classes");
+}
+
+TEST_F(ClassifyTest, ASoundIsClassifiedByAModelOfClips) {
+  const at::Tensor tone = (at::arange(8000) * 0.2).sin().mul(0.5).view({1, -1});
+  file("tone.wav", encode_wav({.samples = tone, .samples_per_second = 16000}));
+  const Result result =
+      run("classify -k 2 --json " + path("tone.wav") + " -m " + config("audioset_mini.toml"));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json top = Json::parse(result.out)[0]["top"];
+  ASSERT_EQ(top.size(), 2);
+  const std::vector<std::string> names = labels("audioset-527.txt");
+  EXPECT_EQ(top[0]["name"], names.at(top[0]["index"].get<size_t>()));
+  EXPECT_NE(result.err.find("has no picture: the model sees black frames"), std::string::npos)
+      << result.err;
 }
 
 TEST_F(ClassifyTest, MistakesAreOneLine) {

@@ -1,4 +1,5 @@
-// Ten losses of ten steps on a tiny batch of generated pairs: as ten_losses_test.cpp.
+// Ten losses of ten steps on a tiny batch of generated pairs: as ten_losses_test.cpp, they are of
+// our own first run, the same with one thread and with two; other tests say why it is right.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -53,11 +54,15 @@ void expect_losses(const std::vector<double>& got, const std::vector<double>& ex
   }
 }
 
-TEST(TenLossesOfFlow, PatchesByLamb) { expect_losses(flow_losses({}, 10), {1}); }
+TEST(TenLossesOfFlow, PatchesByLamb) {
+  expect_losses(flow_losses({}, 10), {0.057840, 0.058204, 0.057973, 0.057942, 0.057895, 0.057954,
+                                      0.057922, 0.057791, 0.057852, 0.057660});
+}
 
 TEST(TenLossesOfFlow, ConvolutionAndUpsamplingByAdamW) {
   expect_losses(flow_losses({"model.patch=conv", "train.optimizer=adamw", "train.clip=1.0"}, 10),
-                {1});
+                {0.057840, 0.057918, 0.058798, 0.057456, 0.057224, 0.052651, 0.051445, 0.049381,
+                 0.049183, 0.049701});
 }
 
 TEST(TenLossesOfFlow, OneBatchIsLearntByHeart) {

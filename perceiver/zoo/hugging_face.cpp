@@ -313,24 +313,29 @@ ConfigJson config_json_of_settings(const File& settings, const ConfigJsonExtras&
     Json json;
     json["model_type"] = "perceiver";
     json["architectures"] = Json::array();
-    put_encoder(json, s.model.encoder);
-    const std::string architecture = put(json, s.model);
-    if constexpr (requires { s.model.num_classes; }) {
-      put_labels(json, s.model.num_classes, extras.labels);
-    }
-    json["hidden_act"] = s.model.semantics.gelu == Gelu::kTanh ? "gelu_pytorch_tanh" : "gelu";
     json["dtype"] = extras.dtype;
-
-    // transformers has this model if what it makes of these keys is what we started from.
-    json["architectures"].push_back(architecture);
-    const File back{"config.json", json.dump()};
-    const File read{"config.json", settings_of(architecture, Keys(back))};
-    using Same = std::decay_t<decltype(s)>;
-    const bool transformers = shape_of(read_config<Same>(read)) == shape_of(s);
-    if (!transformers) json["architectures"][0] = "perceiver:" + s.task;
     json["perceiver"]["origin"] = to_word(extras.origin);
     json["perceiver"]["settings"] = to_toml(s);
-    return {json.dump(2) + "\n", transformers};
+    if constexpr (!requires { put(json, s.model); }) {
+      json["architectures"].push_back("perceiver:" + s.task);
+      return {json.dump(2) + "\n", /*transformers=*/false};
+    } else {
+      put_encoder(json, s.model.encoder);
+      const std::string architecture = put(json, s.model);
+      if constexpr (requires { s.model.num_classes; }) {
+        put_labels(json, s.model.num_classes, extras.labels);
+      }
+      json["hidden_act"] = s.model.semantics.gelu == Gelu::kTanh ? "gelu_pytorch_tanh" : "gelu";
+
+      // transformers has this model if what it makes of these keys is what we started from.
+      json["architectures"].push_back(architecture);
+      const File back{"config.json", json.dump()};
+      const File read{"config.json", settings_of(architecture, Keys(back))};
+      using Same = std::decay_t<decltype(s)>;
+      const bool transformers = shape_of(read_config<Same>(read)) == shape_of(s);
+      if (!transformers) json["architectures"][0] = "perceiver:" + s.task;
+      return {json.dump(2) + "\n", transformers};
+    }
   });
 }
 

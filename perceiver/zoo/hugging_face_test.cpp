@@ -183,5 +183,21 @@ TEST(LoadModel, MistakesInAFolderAreOneLineEach) {
   fs::remove_all(folder);
 }
 
+TEST(SaveModel, WhatNoReferenceHasIsKeptUnderOurOwnNames) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("ours_" + std::to_string(getpid()));
+  for (const char* config : {"audioset_mini", "starcraft_mini"}) {
+    const Model model = load_model(shipped("configs") / fmt::format("{}.toml", config));
+    save_model(model, folder, at::kFloat);
+    const Model back = load_model(folder);
+    EXPECT_EQ(back.settings.bytes, model.settings.bytes) << config;
+    const auto before = model.task->model().named_parameters();
+    const auto after = back.task->model().named_parameters();
+    ASSERT_EQ(before.size(), after.size());
+    for (const auto& item : before) EXPECT_TRUE(after[item.key()].equal(item.value()));
+    std::filesystem::remove_all(folder);
+  }
+}
+
 }  // namespace
 }  // namespace perceiver

@@ -61,8 +61,11 @@ std::vector<std::pair<Tensor, Tensor>> match(torch::nn::Module& module, const Te
 // before anything is allocated, the model is built without memory and compared.
 std::unique_ptr<Task> filled_task(const File& settings, const TensorMap& weights,
                                   const NameOf& name_of, const std::string& source) {
-  const int64_t layers = with_settings(
-      settings, {}, [](const auto& s) { return s.model.encoder.self_attends_per_block; });
+  const int64_t layers = with_settings(settings, {}, [](const auto& s) -> int64_t {
+    if constexpr (requires { s.model.encoder; }) return s.model.encoder.self_attends_per_block;
+    if constexpr (requires { s.model.transformer; }) return s.model.transformer.num_layers;
+    return 0;
+  });
   if (layers > static_cast<int64_t>(weights.size())) {
     fail("{}: {} self-attends a block, more than the file has tensors ({})", settings.name, layers,
          weights.size());
@@ -80,7 +83,10 @@ std::unique_ptr<Task> filled_task(const File& settings, const TensorMap& weights
 
 bool deepmind_kernel(const File& settings) {
   return with_settings(settings, {}, [](const auto& s) {
-    return s.model.semantics.conv_padding == ConvPadding::kSame;
+    if constexpr (requires { s.model.semantics; }) {
+      return s.model.semantics.conv_padding == ConvPadding::kSame;
+    }
+    return true;
   });
 }
 

@@ -163,8 +163,11 @@ TensorMap run_reference(Model& model, const TensorMap& inputs,
       return as(std::type_identity<ImageNetImpl>{});
     } else if constexpr (std::is_same_v<Config, OpticalFlowConfig>) {
       return as(std::type_identity<OpticalFlowImpl>{});
-    } else {
+    } else if constexpr (std::is_same_v<Config, MultimodalConfig>) {
       return as(std::type_identity<MultimodalImpl>{});
+    } else {
+      fail("{}: neither reference has a model for the task '{}'", model.source, s.task);
+      return TensorMap{};
     }
   });
   if (wanted.empty()) return outputs;

@@ -4,32 +4,43 @@
 
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "perceiver/core/config.h"
 #include "perceiver/nn/semantics.h"
+#include "perceiver/tasks/audioset/model.h"
+#include "perceiver/tasks/glue/config.h"
 #include "perceiver/tasks/imagenet/model.h"
+#include "perceiver/tasks/language/bert.h"
 #include "perceiver/tasks/language/classifier.h"
 #include "perceiver/tasks/language/model.h"
 #include "perceiver/tasks/multimodal/model.h"
 #include "perceiver/tasks/optical_flow/model.h"
 #include "perceiver/tasks/settings.h"
+#include "perceiver/tasks/starcraft/alphastar_transformer.h"
+#include "perceiver/tasks/starcraft/model.h"
 
 namespace perceiver {
 
-// Calls `use` with the settings of a task that the references know too; fails for the others.
+// Calls `use` with the settings of a task: first those that the references know too, then ours.
 template <typename Use>
 auto with_settings(const File& settings, std::span<const std::string> overrides, const Use& use) {
   const std::string task = read_config_key(settings, "task");
-  const auto as = [&]<typename ModelConfig>(ModelConfig) {
+  const auto as = [&]<typename ModelConfig>(std::type_identity<ModelConfig>) {
     return use(read_config<Settings<ModelConfig>>(settings, overrides));
   };
-  if (task == "language") return as(LanguageConfig{});
-  if (task == "text_classifier") return as(TextClassifierConfig{});
-  if (task == "imagenet") return as(ImageNetConfig{});
-  if (task == "optical_flow") return as(OpticalFlowConfig{});
-  if (task == "multimodal") return as(MultimodalConfig{});
-  fail("{}: neither reference has a model for the task '{}'", settings.name, task);
+  if (task == "language") return as(std::type_identity<LanguageConfig>{});
+  if (task == "text_classifier") return as(std::type_identity<TextClassifierConfig>{});
+  if (task == "imagenet") return as(std::type_identity<ImageNetConfig>{});
+  if (task == "optical_flow") return as(std::type_identity<OpticalFlowConfig>{});
+  if (task == "multimodal") return as(std::type_identity<MultimodalConfig>{});
+  if (task == "audioset") return as(std::type_identity<AudioSetConfig>{});
+  if (task == "glue") return as(std::type_identity<GlueConfig>{});
+  if (task == "starcraft") return as(std::type_identity<StarCraftConfig>{});
+  if (task == "alphastar_transformer") return as(std::type_identity<AlphaStarTransformerConfig>{});
+  if (task == "bert") return as(std::type_identity<BertConfig>{});
+  fail("{}: unknown task '{}'", settings.name, task);
 }
 
 // What the model of a config is, every key with its value: its `task` and `model`.
