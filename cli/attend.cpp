@@ -208,8 +208,9 @@ void add_attend_command(CLI::App& app) {
   command->add_option("-o,--output", args->output,
                       "A picture (.png), a video, or .html for texts; default: attend.png, and the "
                       "terminal for texts");
-  CLI::Option* latents =
-      command->add_option("--latents", args->latents, "These latents, as 0,7,31")->delimiter(',');
+  CLI::Option* latents = command->add_option("--latents", args->latents, "These latents, as 0,7,31")
+                             ->delimiter(',')
+                             ->allow_extra_args(false);
   CLI::Option* clusters =
       command
           ->add_option("--clusters", args->clusters,

@@ -163,7 +163,9 @@ void add_query_command(CLI::App& app) {
   command->add_option("--frames", args->frames, "Frames of a clip, such as 3,5-7, counted from 1");
   command->add_option("--seconds", args->seconds, "Sound of a clip, such as 0.1-0.4");
   command->add_option("--words", args->words, "Words of a text, such as 2,5-7, counted from 1");
-  command->add_option("--tasks", args->tasks, "GLUE's tasks, such as cola,sst2")->delimiter(',');
+  command->add_option("--tasks", args->tasks, "GLUE's tasks, such as cola,sst2")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_flag("--label", args->label, "The label of a clip");
   command->add_option("-k,--top", args->top, "So many classes, or bytes of each place")
       ->capture_default_str()
