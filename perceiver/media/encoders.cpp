@@ -88,7 +88,7 @@ AvCodec open_video_encoder(const AVOutputFormat& container, const VideoFormat& f
     codec->pix_fmt = candidate.format;
     // Frames that are stored out of order: AVI cannot, and others then start late.
     codec->max_b_frames = 0;
-    codec->thread_count = 0;
+    codec->thread_count = num_codec_threads(format.height, format.width);
     if (candidate.format == AV_PIX_FMT_YUV420P) {
       // BT.601, what readers assume where a container has no place to say so.
       codec->colorspace = AVCOL_SPC_SMPTE170M;

@@ -27,6 +27,8 @@ std::string av_words(int error) {
 
 void silence_ffmpeg() { av_log_set_level(AV_LOG_QUIET); }
 
+int num_codec_threads(int64_t height, int64_t width) { return height * width < 512 * 512 ? 1 : 0; }
+
 FrameReader::FrameReader(File file, AVMediaType type) : file_(std::move(file)) {
   silence_ffmpeg();
   open_container();
@@ -105,9 +107,9 @@ void FrameReader::open_decoder(AVMediaType type) {
   }
   codec_.reset(allocated(avcodec_alloc_context3(decoder)));
   codec_->pkt_timebase = stream_->time_base;
-  codec_->thread_count = 0;  // as many as the machine has
   codec_->max_pixels = kMaxPixels;
   int result = avcodec_parameters_to_context(codec_.get(), stream_->codecpar);
+  codec_->thread_count = num_codec_threads(codec_->height, codec_->width);
   if (result >= 0) result = avcodec_open2(codec_.get(), decoder, nullptr);
   if (result < 0) fail("{}: cannot decode its {}: {}", file_.name, kind, av_words(result));
 }

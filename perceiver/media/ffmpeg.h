@@ -50,6 +50,10 @@ T* allocated(T* object) {
 // FFmpeg writes to stderr unless told not to. Called before everything else.
 void silence_ffmpeg();
 
+// For pictures of this size: 0, which is as many as the machine has, or 1 where handing them to
+// another thread costs more than it saves.
+int num_codec_threads(int64_t height, int64_t width);
+
 // Where FFmpeg keeps what it has read ahead, or not yet written.
 constexpr int kIoBufferBytes = 1 << 16;
 

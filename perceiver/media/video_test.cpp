@@ -4,34 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 
+#include "perceiver/media/drawn_clip_test.h"
 #include "perceiver/media/image.h"
-#include "perceiver/media/media_test.h"
 
 namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::string_literals;
-
-constexpr int64_t kFrames = 20, kRate = 16000, kSamples = 12800;  // 25 frames a second: 0.8 s
-constexpr double kHz = 440;
-
-// A soft disc that moves over a gradient, uint8 [3, H, W].
-Tensor drawn(int64_t frame, int64_t height = 48, int64_t width = 64) {
-  const Tensor y = at::arange(height, at::kFloat).unsqueeze(1), x = at::arange(width, at::kFloat);
-  const Tensor distance =
-      ((y - height * 0.5).square() + (x - 10.0 - 2.0 * static_cast<double>(frame)).square()).sqrt();
-  const Tensor disc = (9.0 - distance).clamp(0, 4) / 4;
-  const Tensor red = 220 * disc + 20, green = (y * (200.0 / height)).expand({height, width}),
-               blue = (x * (200.0 / width)).expand({height, width});
-  return at::stack({red, green, blue}).round().to(at::kByte);
-}
-
-Tensor tone() {
-  return (at::arange(kSamples, at::kDouble) * (2 * M_PI * kHz / kRate)).sin().to(at::kFloat) * 0.5;
-}
 
 double psnr(const Tensor& a, const Tensor& b) {
   const double error = (a.to(at::kFloat) - b.to(at::kFloat)).square().mean().item<double>();
@@ -49,38 +30,11 @@ double frequency(const Sound& sound) {
          static_cast<double>(part);
 }
 
-// Where it went.
-fs::path write_clip(const fs::path& path, int64_t height = 48, int64_t width = 64,
-                    bool with_sound = true) {
-  VideoFormat format{.height = height, .width = width, .frames_per_second = 25};
-  if (with_sound) format.samples_per_second = kRate;
-  VideoWriter writer(path, format);
-  for (int64_t i = 0; i < kFrames; ++i) {
-    writer.write(drawn(i, height, width));
-    if (with_sound)
-      writer.write_samples(tone().narrow(0, i * kSamples / kFrames, kSamples / kFrames));
-  }
-  writer.finish();
-  return writer.path();
-}
-
-std::vector<Tensor> all_frames(VideoReader& reader) {
-  std::vector<Tensor> frames;
-  while (const std::optional<Tensor> frame = reader.next()) frames.push_back(*frame);
-  return frames;
-}
-
-class Video : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!video_is_built_in()) GTEST_SKIP() << "built without FFmpeg's libraries";
-  }
-};
-
 TEST_F(Video, OfEveryContainerIsReadBack) {
   const fs::path folder = empty_folder("containers");
   for (const char* ending : {".mp4", ".mkv", ".mov", ".avi", ".webm", ".m4v", ".mpg"}) {
     const fs::path path = write_clip(folder / (std::string("clip") + ending));
+    if (path.extension() != ending && ending == std::string(".webm")) continue;  // no VP8, no VP9
     ASSERT_EQ(path.extension(), ending);
     VideoReader reader(read_file(path));
     const VideoInfo& info = reader.info();
@@ -148,107 +102,6 @@ TEST_F(Video, IsNotASound) {
   EXPECT_EQ(error_of([&] { VideoReader({"x.wav", wav}); }), "x.wav: has no picture");
 }
 
-TEST_F(Video, OtherFilesAreNoVideos) {
-  EXPECT_EQ(error_of([] {
-              VideoReader({"x.mp4", "hello there"});
-            }),
-            "x.mp4: not a video or sound: invalid data found when processing input");
-  EXPECT_EQ(error_of([] { VideoReader({"x.mp4", ""}); }), "x.mp4: is empty, expected a video");
-}
-
-TEST_F(Video, NeverOpensAnotherFile) {
-  const fs::path folder = empty_folder("playlist");
-  write_clip(folder / "clip.ts", 48, 64, false);
-  const std::string clip = (folder / "clip.ts").string();
-  for (const std::string& list :
-       {"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n" + clip + "\n#EXT-X-ENDLIST\n",
-        "ffconcat version 1.0\nfile '" + clip + "'\n"}) {
-    EXPECT_NE(error_of([&] { VideoReader({"list", list}); }), "no error") << list;
-  }
-}
-
-TEST_F(Video, ThatIsCutShortIsAnErrorOrItsFirstFrames) {
-  const fs::path folder = empty_folder("truncated");
-  for (const std::string ending : {".mp4", ".mkv", ".avi"}) {
-    const std::string bytes = read_file(write_clip(folder / ("clip" + ending))).bytes;
-    const auto read = [](const std::string& bytes) {
-      VideoReader reader({"x", bytes});
-      return all_frames(reader);
-    };
-    const std::vector<Tensor> whole = read(bytes);
-    // All lengths would take minutes; in the last part are the tables of contents.
-    const size_t last_part = bytes.size() - std::min<size_t>(bytes.size(), 2000);
-    for (size_t length = 0; length < bytes.size(); length += length < last_part ? 997 : 53) {
-      std::vector<Tensor> frames;
-      const std::string error = error_of([&] { frames = read(bytes.substr(0, length)); });
-      if (error != "no error") continue;
-      // The pictures of an MP4 are found through its end, so they are all there or none.
-      if (ending == ".mp4") {
-        EXPECT_EQ(frames.size(), kFrames) << length;
-      }
-      ASSERT_LE(frames.size(), kFrames) << ending << " " << length;
-      for (size_t i = 0; i < frames.size(); ++i) {
-        EXPECT_TRUE(frames[i].equal(whole[i])) << ending << " " << length << " frame " << i;
-      }
-    }
-  }
-}
-
-TEST_F(Video, ThatIsCutShortSaysSo) {
-  const fs::path folder = empty_folder("cut");
-  const auto error_in = [](const std::string& bytes) {
-    return error_of([&] {
-      VideoReader reader({"x", bytes});
-      all_frames(reader);
-    });
-  };
-  const std::string flv = read_file(write_clip(folder / "clip.flv", 48, 64, false)).bytes;
-  // In the last frame, before 20 bytes that end the stream.
-  EXPECT_EQ(error_in(flv.substr(0, flv.size() - 30)), "x: broken; cut short?");
-
-  // As in an MP4 that begins with its table: a place in it lies beyond the end.
-  std::string mp4 = read_file(write_clip(folder / "clip.mp4")).bytes;
-  mp4[mp4.find("stco") + 12] = 1;
-  const std::string error = error_in(mp4);
-  EXPECT_TRUE(error.starts_with(
-      fmt::format("x: {} bytes, its table of contents goes on to 167", mp4.size())))
-      << error;
-  EXPECT_TRUE(error.ends_with("; cut short?")) << error;
-}
-
-TEST_F(Video, WithAFlippedBitIsAnErrorOrAnAnswer) {
-  const fs::path folder = empty_folder("flipped");
-  for (const std::string ending : {".mp4", ".mkv", ".avi"}) {
-    const std::string bytes = read_file(write_clip(folder / ("clip" + ending))).bytes;
-    for (size_t i = 0; i < bytes.size(); i += 1 + bytes.size() / 100) {
-      std::string flipped = bytes;
-      flipped[i] = static_cast<char>(flipped[i] ^ (1 << i % 8));
-      error_of([&] {
-        VideoReader reader({"x", flipped});
-        all_frames(reader);
-      });
-    }
-  }
-}
-
-TEST_F(Video, ThatCannotBeWrittenIsNamedAndLeavesNothing) {
-  EXPECT_EQ(error_of([] { write_clip("/nope/clip.mp4"); }),
-            "/nope/clip.mp4: cannot write: No such file or directory");
-  const fs::path folder = empty_folder("full");
-  for (const char* ending : {".mp4", ".mkv"}) {
-    const fs::path full = folder / (std::string("full") + ending);
-    fs::create_symlink("/dev/full", full);
-    EXPECT_EQ(error_of([&] { write_clip(full); }),
-              full.string() + ": cannot write: No space left on device");
-  }
-  { VideoWriter unfinished(folder / "half.mp4", {48, 64, 25}); }
-  EXPECT_EQ(error_of([&] {
-              VideoWriter(folder / "a.mp4", {48, 64, 25}).finish();
-            }),
-            (folder / "a.mp4").string() + ": a video without frames");
-  EXPECT_EQ(sorted_entries(folder).size(), 2);  // the links
-}
-
 TEST_F(Video, SoundThatNoEncoderTakesIsRefused) {
   const VideoFormat format{
       .height = 48, .width = 64, .frames_per_second = 25, .samples_per_second = 7};
@@ -304,6 +157,13 @@ TEST(VideoReader, WithoutFfmpegSaysHowToGetIt) {
             "a.mp4: this build reads no video: it was made without FFmpeg's libraries; install "
             "libavformat-dev libavcodec-dev libavutil-dev libswscale-dev libswresample-dev and "
             "build again");
+}
+
+TEST(VideoWriter, WithoutFfmpegGivesAFolderInThePlaceOfTheFile) {
+  if (video_is_built_in()) GTEST_SKIP() << "built with FFmpeg's libraries";
+  const fs::path folder = empty_folder("in_place");
+  EXPECT_EQ(write_clip(folder / "clip.mp4"), folder / "clip");
+  EXPECT_EQ(images_in(folder / "clip").size(), kFrames);
 }
 
 TEST(VideoEndings, AreKnownInAnyCase) {
