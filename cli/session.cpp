@@ -88,7 +88,7 @@ void add_session_options(CLI::App& command, SessionOptions& options,
       ->check(CLI::Range(1, 1024));
   command.add_option("--seed", options.seed, "Of everything random")->capture_default_str();
   command.add_flag("-q,--quiet", options.quiet, "Say nothing but results and errors");
-  command.add_flag("-v,--verbose", options.verbose, "Say more");
+  command.add_flag("-v,--verbose", options.verbose, "Say what the model's settings are, too");
 }
 
 Session::Session(const SessionOptions& options)
@@ -110,6 +110,7 @@ Session::Session(const SessionOptions& options)
       "{}, {}, attention: {}", describe(model, device.str(), dtype_word(dtype)),
       at::get_num_threads() == 1 ? "1 thread" : fmt::format("{} threads", at::get_num_threads()),
       options.kernel == "auto" ? kernels_of(model, device, dtype) : options.kernel));
+  if (options.verbose) note(model.settings.bytes);
 }
 
 File read_input(const std::string& value) {

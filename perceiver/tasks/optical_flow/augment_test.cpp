@@ -158,19 +158,19 @@ TEST(Augment, SmallPairsAreEnlargedToTheCrop) {
 }
 
 TEST(Augment, ScalesStayBetweenTheirBounds) {
-  FlowPair pair = random_pair(100, 100);
-  pair.flow = at::ones({2, 100, 100});
+  FlowPair pair = random_pair(40, 40);
+  pair.flow = at::ones({2, 40, 40});
   FlowAugmentConfig config = nothing();
   config.resize_share = 1.0;
   double least = 10.0, most = 0.0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 150; ++i) {
     Rng rng(6, 0, i);
-    const double grown = augment(pair, {20, 20}, config, 1.0, rng).flow[0][0][0].item<double>();
+    const double grown = augment(pair, {8, 8}, config, 1.0, rng).flow[0][0][0].item<double>();
     least = std::min(least, grown), most = std::max(most, grown);
   }
-  EXPECT_GE(least, std::exp2(-0.4) - 0.01);  // -0.2 by scale and -0.2 by stretch
+  EXPECT_GE(least, std::exp2(-0.4) - 0.02);  // -0.2 by scale and -0.2 by stretch
   EXPECT_LT(least, std::exp2(-0.2));
-  EXPECT_LE(most, std::exp2(0.8) + 0.01);
+  EXPECT_LE(most, std::exp2(0.8) + 0.02);
   EXPECT_GT(most, std::exp2(0.5));
 }
 

@@ -38,11 +38,12 @@ void turn_pixel(float& red, float& green, float& blue, float turns) {
   } else {
     sixths = 4.0f + (red - green) / span;
   }
-  sixths += 6.0f * turns;
+  sixths += 6.0f * turns;  // at most half a turn
+  if (sixths < 0.0f) sixths += 6.0f;
   // A channel is full within a sixth of its hue, and gone two sixths away.
   const auto channel = [&](float hue) {
-    const float away = std::fabs(std::remainder(sixths - hue, 6.0f));
-    return most - span * std::clamp(away - 1.0f, 0.0f, 1.0f);
+    const float away = std::fabs(sixths - hue), nearer = std::min(away, std::fabs(6.0f - away));
+    return most - span * std::clamp(nearer - 1.0f, 0.0f, 1.0f);
   };
   red = channel(0.0f), green = channel(2.0f), blue = channel(4.0f);
 }

@@ -125,14 +125,30 @@ TEST(FlowGenerator, ConfigBoundsSpeedsAndSwitchesEffectsOff) {
     const GeneratedPair made = generator.pair(rng);
     const double length = made.pair.flow.norm(2, {0}).max().item<double>();
     longest = std::max(longest, length), sum += length / 200;
-    EXPECT_LT(mean_difference(made), 25.0) << i;
   }
   EXPECT_NEAR(longest, 6.4, 1e-3);           // a tenth of the width
   EXPECT_NEAR(sum, 64 * 0.05 * 0.865, 0.6);  // an exponential's mean, cut at twice the mean
 }
 
+TEST(FlowGenerator, FlowExplainsTheSecondFrameOfRandomScenes) {
+  GeneratorConfig config{.textures = 4};
+  config.slowest = config.fastest = 0.1, config.still_share = 0.0;
+  config.light_share = config.fog_share = config.blur_share = config.noise_share = 0.0;
+  const FlowGenerator generator(config, 96, 128);
+  double followed = 0.0, unmoved = 0.0;
+  for (int i = 0; i < 5; ++i) {
+    Rng rng(2, 0, i);
+    GeneratedPair made = generator.pair(rng);
+    followed += mean_difference(made);
+    made.pair.flow.zero_();
+    unmoved += mean_difference(made);
+  }
+  // Textures are rough at the scale of pixels, which interpolation blurs.
+  EXPECT_LT(followed, 0.4 * unmoved);
+}
+
 TEST(FlowGenerator, EffectsChangeFramesAndNotTheFlow) {
-  GeneratorConfig plain{.textures = 4};
+  GeneratorConfig plain{.textures = 1};
   plain.slowest = plain.fastest = 0.1, plain.still_share = 0.0;
   plain.light_share = plain.fog_share = plain.blur_share = plain.noise_share = 0.0;
   for (double GeneratorConfig::*share :
@@ -141,8 +157,8 @@ TEST(FlowGenerator, EffectsChangeFramesAndNotTheFlow) {
     GeneratorConfig filmed = plain;
     filmed.*share = 1.0;
     Rng a(7, 0, 1), b(7, 0, 1);
-    const GeneratedPair without = FlowGenerator(plain, 96, 128).pair(a);
-    const GeneratedPair with = FlowGenerator(filmed, 96, 128).pair(b);
+    const GeneratedPair without = FlowGenerator(plain, 48, 64).pair(a);
+    const GeneratedPair with = FlowGenerator(filmed, 48, 64).pair(b);
     EXPECT_TRUE(without.pair.flow.equal(with.pair.flow));
     EXPECT_FALSE(without.pair.frames.equal(with.pair.frames));
   }
