@@ -90,9 +90,9 @@ class Child {
     argv.push_back(nullptr);
     pid_ = fork();
     if (pid_ == 0) {
-      freopen("/dev/null", "w", stdout);
-      freopen(err.c_str(), "w", stderr);
-      execv(argv[0], argv.data());
+      const bool redirected = std::freopen("/dev/null", "w", stdout) != nullptr &&
+                              std::freopen(err.c_str(), "w", stderr) != nullptr;
+      if (redirected) execv(argv[0], argv.data());
       _exit(127);
     }
   }

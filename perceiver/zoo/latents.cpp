@@ -73,7 +73,7 @@ LatentsFile read_latents(const std::filesystem::path& path) {
     file.geometry[name.substr(kGeometry.size())] =
         read_numbers(text, fmt::format("{}: {}", path.string(), name));
   }
-  const Tensor& latents =
+  const Tensor latents =
       required_array(file, "latents", at::kFloat, {kAny, kAny, kAny}, path.string());
   if (latents.numel() == 0) fail("{}: its latents are empty", path.string());
   return file;

@@ -23,9 +23,10 @@ Tensor decode_chunk(MultimodalImpl& model, const Tensor& latents, int64_t chunk,
 ClipLatents encode_clip(MultimodalImpl& model, ChunkReader& clip) {
   const at::NoGradGuard no_grad;
   const at::TensorOptions place = model.parameters().front().options();
-  std::vector<std::string> unknown = {"label"};
+  std::vector<std::string> unknown;
   if (!clip.has_sound()) unknown.emplace_back("audio");
   if (!clip.has_picture()) unknown.emplace_back("image");
+  unknown.emplace_back("label");
   const Modalities hidden = model.hide(unknown, 1);
   std::vector<Tensor> latents;
   int64_t num_frames = 0;
