@@ -9,6 +9,7 @@
 
 extern "C" {
 #include <libavutil/log.h>
+#include <libavutil/mem.h>
 }
 
 namespace perceiver {
@@ -25,12 +26,17 @@ std::string av_words(int error) {
   return words.data();
 }
 
-void silence_ffmpeg() { av_log_set_level(AV_LOG_QUIET); }
+void tame_ffmpeg() {
+  av_log_set_level(AV_LOG_QUIET);
+  // It believes a header's sizes: a file of 100 bytes could take gigabytes. The largest picture we
+  // read (picture_size.h) has 2^28 pixels of 1.5 bytes in the usual formats.
+  av_max_alloc(size_t{768} << 20);
+}
 
 int num_codec_threads(int64_t height, int64_t width) { return height * width < 512 * 512 ? 1 : 0; }
 
 FrameReader::FrameReader(File file, AVMediaType type) : file_(std::move(file)) {
-  silence_ffmpeg();
+  tame_ffmpeg();
   open_container();
   open_decoder(type);
 }

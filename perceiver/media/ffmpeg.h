@@ -48,7 +48,7 @@ T* allocated(T* object) {
 }
 
 // FFmpeg writes to stderr unless told not to. Called before everything else.
-void silence_ffmpeg();
+void tame_ffmpeg();  // no words on stderr, no gigabytes for a small file; call it first
 
 // For pictures of this size: 0, which is as many as the machine has, or 1 where handing them to
 // another thread costs more than it saves.

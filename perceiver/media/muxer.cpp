@@ -152,7 +152,7 @@ void Muxer::finish() {
 
 std::unique_ptr<VideoSink> open_container(const std::filesystem::path& path,
                                           const VideoFormat& format) {
-  silence_ffmpeg();
+  tame_ffmpeg();
   const AVOutputFormat* container = container_of(path);
   if (!container || !has_video_encoder(*container)) return nullptr;
   return std::make_unique<Muxer>(path, *container, format);
