@@ -32,7 +32,7 @@ struct EncodeArgs {
 std::string default_model(const EncodeArgs& args) {
   if (args.text) return "language-mini";
   if (has_image_ending(args.inputs[0])) {
-    return args.inputs.size() == 2 ? "flow-mini" : "imagenet-mini";
+    return args.inputs.size() == 2 ? "flow-mini" : "image-mini";
   }
   return has_video_ending(args.inputs[0]) ? "multimodal-mini" : "language-mini";
 }
