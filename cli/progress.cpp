@@ -71,10 +71,10 @@ double attention_work(const ModelSummary& summary) {
 
 // An attention is begun when it is seen, and done when the next is.
 PassProgress::PassProgress(std::string what, double work)
-    : progress_(std::move(what), work), observer_([this](const AttentionInputs& in) {
+    : progress_(std::move(what), work), counter_([this](const AttentionCase& c) {
         progress_.add(begun_);
-        begun_ = static_cast<double>(in.q.size(0)) * in.q.size(1) * in.q.size(2) * in.k.size(2) *
-                 (in.q.size(3) + in.v.size(3));
+        begun_ = static_cast<double>(c.batch) * c.heads * c.queries * c.keys *
+                 (c.qk_channels + c.v_channels);
       }) {}
 
 }  // namespace perceiver

@@ -46,7 +46,7 @@ class PassProgress {
  private:
   Progress progress_;
   double begun_ = 0.0;
-  AttentionObserver observer_;
+  AttentionCounter counter_;
 };
 
 }  // namespace perceiver

@@ -25,6 +25,7 @@ constexpr std::array kKernels = {
 
 std::string current_kernel = "auto";
 AttentionObserver::Function current_observer;
+AttentionCounter::Function current_counter;
 
 AttentionCase case_of(const AttentionInputs& in) {
   return {.device = in.q.device(),
@@ -103,14 +104,21 @@ Tensor attend(const AttentionInputs& in, std::string_view name) {
   if (current_observer) current_observer(in);
   // Dropped weights are drawn anew in each run, so there is nothing to compare.
   const bool check = name == "check" && in.dropout == 0.0;
-  const AttentionKernel kernel =
-      select_attention_kernel(case_of(in), name == "check" ? "auto" : name);
+  const AttentionCase c = case_of(in);
+  count_attention(c);
+  const AttentionKernel kernel = select_attention_kernel(c, name == "check" ? "auto" : name);
   const Tensor out = kernel.run(in);
   if (check) check_attention(in, out, kernel.name);
   return out;
 }
 
 Tensor attend(const AttentionInputs& in) { return attend(in, current_kernel); }
+
+bool attention_must_be_plain() {
+  return current_observer || (current_kernel != "auto" && current_kernel != "check");
+}
+
+bool attention_is_checked() { return current_kernel == "check"; }
 
 AttentionKernelScope::AttentionKernelScope(std::string kernel)
     : before_(std::exchange(current_kernel, std::move(kernel))) {}
@@ -121,5 +129,14 @@ AttentionObserver::AttentionObserver(Function see)
     : before_(std::exchange(current_observer, std::move(see))) {}
 
 AttentionObserver::~AttentionObserver() { current_observer = std::move(before_); }
+
+AttentionCounter::AttentionCounter(Function count)
+    : before_(std::exchange(current_counter, std::move(count))) {}
+
+AttentionCounter::~AttentionCounter() { current_counter = std::move(before_); }
+
+void count_attention(const AttentionCase& c) {
+  if (current_counter) current_counter(c);
+}
 
 }  // namespace perceiver

@@ -51,6 +51,11 @@ Tensor attend(const AttentionInputs& inputs);  // by the kernel of the innermost
 // Fails unless `out`, by `kernel`, is what the definition gives, up to rounding.
 void check_attention(const AttentionInputs& inputs, const Tensor& out, std::string_view kernel);
 
+// Whether attention has to be computed as queries, keys and values, because a kernel is asked for
+// by name or an observer looks at them; and whether fast forms are to be compared with plain ones.
+bool attention_must_be_plain();
+bool attention_is_checked();
+
 // While it lives, attend() without a name uses this kernel, in the whole program.
 class AttentionKernelScope {
  public:
@@ -63,8 +68,7 @@ class AttentionKernelScope {
 };
 
 // While it lives, sees the inputs of every attend() in the whole program, before it is computed:
-// for pictures of what a model looks at, and to tell how far a pass has come. The innermost alone
-// is called.
+// for pictures of what a model looks at. The innermost alone is called.
 class AttentionObserver {
  public:
   using Function = std::function<void(const AttentionInputs&)>;
@@ -76,5 +80,20 @@ class AttentionObserver {
  private:
   Function before_;
 };
+
+// While it lives, is told of every attention in the whole program, in whatever form it is computed,
+// before it is: to tell how far a pass has come. The innermost alone is told.
+class AttentionCounter {
+ public:
+  using Function = std::function<void(const AttentionCase&)>;
+
+  explicit AttentionCounter(Function count);
+  ~AttentionCounter();
+  AttentionCounter(const AttentionCounter&) = delete;
+
+ private:
+  Function before_;
+};
+void count_attention(const AttentionCase& c);  // for forms that do not call attend()
 
 }  // namespace perceiver

@@ -111,7 +111,8 @@ INSTANTIATE_TEST_SUITE_P(PaperShapes, AttentionKernelTest,
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(PaperShapes, AttentionGradientTest,
-                         testing::Combine(testing::ValuesIn(kShapes), testing::Values("library")),
+                         testing::Combine(testing::ValuesIn(kShapes),
+                                          testing::Values("library", "tiled")),
                          name_of);
 
 TEST(AttendReference, MaskedRowsHaveFiniteGradients) {
@@ -124,14 +125,14 @@ TEST(AttendReference, MaskedRowsHaveFiniteGradients) {
 
 TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
   const AttentionCase c{
-      .queries = 4, .keys = 4, .qk_channels = 8, .v_channels = 8, .needs_grad = true};
+      .queries = 4, .keys = 4, .qk_channels = 8, .v_channels = 8, .dropout = true};
   EXPECT_EQ(select_attention_kernel(c).name, "reference");
   EXPECT_EQ(attention_refusals(c),
             (std::vector<std::string>{"library: needs the GPU, the tensors are on cpu",
-                                      "tiled: has no backward pass yet"}));
+                                      "tiled: does not drop attention weights"}));
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tiled"); }),
             "attention kernel 'tiled' cannot take batch 1 x heads 1, 4 queries, 4 keys:\n"
-            "  tiled: has no backward pass yet");
+            "  tiled: does not drop attention weights");
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tild"); }),
             "unknown attention kernel 'tild'; known: auto, check, library, tiled, reference");
 }

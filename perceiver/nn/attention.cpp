@@ -43,6 +43,12 @@ Tensor QkvAttentionImpl::forward(const Tensor& x_q, const Tensor& x_kv, const At
   return f_o_(x_qkv.transpose(1, 2).flatten(-2));  // [B, N, D]
 }
 
+void QkvAttentionImpl::add_to(AttendParts& parts) const {
+  parts.q = f_q_, parts.k = f_k_, parts.v = f_v_, parts.o = f_o_;
+  parts.num_heads = num_heads_;
+  parts.semantics = semantics_;
+}
+
 AttentionCase QkvAttentionImpl::attention_case(int64_t queries, int64_t keys) const {
   return {.heads = num_heads_,
           .queries = queries,
@@ -69,7 +75,28 @@ CrossAttendImpl::CrossAttendImpl(int64_t q_channels, int64_t kv_channels,
       mlp_(register_module("mlp",
                            Mlp(q_channels, config.widening_factor * q_channels, semantics.gelu))) {}
 
+AttendParts CrossAttendImpl::parts() const {
+  AttendParts parts{.norm_q = norm_q_,
+                    .norm_kv = norm_kv_,
+                    .norm_mlp = norm_mlp_,
+                    .widen = mlp_->widen(),
+                    .narrow = mlp_->narrow(),
+                    .query_residual = query_residual_};
+  attention_->add_to(parts);
+  return parts;
+}
+
 Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  const bool drops = attention_->drops() || (is_training() && dropout_ > 0.0);
+  const auto packed = drops ? nullptr : packed_.get(*this, [&] { return parts(); });
+  if (!packed) return forward_plain(x_q, x_kv, masks);
+  const Tensor out = packed->cross(x_q, x_kv, masks);
+  if (attention_is_checked()) check_packed(out, forward_plain(x_q, x_kv, masks));
+  return out;
+}
+
+Tensor CrossAttendImpl::forward_plain(const Tensor& x_q, const Tensor& x_kv,
+                                      const AttendMasks& masks) {
   Tensor x = attention_(norm_q_(x_q), norm_kv_(x_kv), masks);
   x = at::dropout(x, dropout_, is_training());
   if (query_residual_) x = x + x_q;
@@ -93,7 +120,27 @@ SelfAttendImpl::SelfAttendImpl(int64_t channels, const AttendConfig& config,
       mlp_(register_module("mlp",
                            Mlp(channels, config.widening_factor * channels, semantics.gelu))) {}
 
+AttendParts SelfAttendImpl::parts() const {
+  AttendParts parts{.norm_q = norm_,
+                    .norm_kv = norm_,
+                    .norm_mlp = norm_mlp_,
+                    .widen = mlp_->widen(),
+                    .narrow = mlp_->narrow(),
+                    .query_residual = true};
+  attention_->add_to(parts);
+  return parts;
+}
+
 Tensor SelfAttendImpl::forward(const Tensor& z) {
+  const bool drops = attention_->drops() || (is_training() && dropout_ > 0.0);
+  const auto packed = drops ? nullptr : packed_.get(*this, [&] { return parts(); });
+  if (!packed) return forward_plain(z);
+  const Tensor out = packed->self(z);
+  if (attention_is_checked()) check_packed(out, forward_plain(z));
+  return out;
+}
+
+Tensor SelfAttendImpl::forward_plain(const Tensor& z) {
   const Tensor normed = norm_(z);
   const Tensor x = z + at::dropout(attention_(normed, normed), dropout_, is_training());
   return x + at::dropout(mlp_(norm_mlp_(x)), dropout_, is_training());

@@ -16,6 +16,9 @@ class MlpImpl : public torch::nn::Module {
 
   int64_t flops(int64_t elements) const;
 
+  const Linear& widen() const { return widen_; }
+  const Linear& narrow() const { return narrow_; }
+
  private:
   Gelu form_;
   Linear widen_{nullptr}, narrow_{nullptr};

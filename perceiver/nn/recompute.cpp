@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "perceiver/nn/autocast.h"
+#include "perceiver/nn/packed.h"
 
 namespace perceiver {
 namespace {
@@ -71,6 +72,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
                         at::TensorList tensors) {
     context->save_for_backward(tensors.vec());
     context->saved_data["kept"] = c10::IValue::make_capsule(kept);
+    const PlainAttendScope plain;  // as the backward pass will
     return kept->run(tensors);
   }
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "perceiver/core/tensor.h"
+#include "perceiver/kernels/cpu/tiles.h"
+
+namespace perceiver {
+
+// A linear layer in the CPU's layout: the weights in panels, once, and what comes after the product
+// done while it is still in the registers.
+class PanelLinear {
+ public:
+  PanelLinear() = default;
+  // weight [out, in], bias [out] or undefined; products in `dtype`, float32 or bfloat16.
+  PanelLinear(const Tensor& weight, const Tensor& bias, at::ScalarType dtype);
+
+  // x [R, in] -> [R, out], both of the dtype
+  Tensor forward(const Tensor& x, Activation activation = Activation::kNone) const;
+
+  // z [R, out], float32 += layer(x)
+  void add_to(Tensor& z, const Tensor& x) const;
+
+ private:
+  template <typename T>
+  void multiply(const Tiles<T>& tiles, const Tensor& x, Tensor* z, Tensor* out,
+                Activation activation) const;
+
+  at::ScalarType dtype_ = at::kFloat;
+  int64_t in_ = 0, out_ = 0;
+  Tensor panels_;  // flat
+  Tensor bias_;    // [out], float32
+};
+
+// x [R, C], float32 or of the dtype -> its rows with mean 0 and variance 1, of the dtype
+Tensor normalised(const Tensor& x, at::ScalarType dtype);
+
+}  // namespace perceiver

@@ -1,0 +1,384 @@
+// The loops of tiles.h for one instruction set: the includer names it in PERCEIVER_TILES and is
+// compiled for it. Nothing of the standard library is used here: the linker keeps one copy of an
+// inline function, and it might keep the one that only this instruction set can run.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+#ifdef __AVX512BF16__
+#include <immintrin.h>
+#endif
+
+#include "perceiver/kernels/cpu/tiles.h"
+
+namespace perceiver {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64, kTileRows = 8;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32, kTileRows = 4;
+#else
+constexpr int kVectorBytes = 16, kTileRows = 4;
+#endif
+constexpr int kLanes = kVectorBytes / 4;
+constexpr int kTileVectors = 3;  // with kTileRows: as many sums as fit in the registers
+constexpr int kPanelColumns = kTileVectors * kLanes;
+// Rows that go over a panel while it is in the second cache.
+constexpr int64_t kRowBlock = 64;
+constexpr int64_t kLongestChain = 192;  // additions to one sum
+
+typedef float Vec __attribute__((vector_size(kVectorBytes)));
+typedef int32_t IntVec __attribute__((vector_size(kVectorBytes)));
+// The same at any address, over any type.
+typedef float LooseVec __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef uint16_t HalfVec __attribute__((vector_size(kVectorBytes / 2)));
+typedef uint16_t LooseHalfVec __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
+
+inline Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
+inline void store(float* p, Vec x) { *reinterpret_cast<LooseVec*>(p) = x; }
+inline Vec all(float x) { return x - Vec{}; }
+inline Vec larger(Vec a, Vec b) { return a > b ? a : b; }
+inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+inline Vec load(const Bf16* p) {
+  const HalfVec half = *reinterpret_cast<const LooseHalfVec*>(p);
+  return reinterpret_cast<Vec>(__builtin_convertvector(half, IntVec) << 16);
+}
+
+inline void store(Bf16* p, Vec x) {
+  // To the nearest, ties to even. No NaN comes here: scores and sums are finite.
+  const IntVec bits = reinterpret_cast<IntVec>(x);
+  const IntVec rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
+  *reinterpret_cast<LooseHalfVec*>(p) = __builtin_convertvector(rounded, HalfVec);
+}
+
+inline float one(const float* p) { return *p; }
+inline float one(const Bf16* p) {
+  const uint32_t bits = static_cast<uint32_t>(p->bits) << 16;
+  float x;
+  memcpy(&x, &bits, 4);
+  return x;
+}
+inline void put(float* p, float x) { *p = x; }
+inline void put(Bf16* p, float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, 4);
+  p->bits = static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
+}
+
+inline float sum_of(Vec x) {
+  float sum = 0.0f;
+  for (int i = 0; i < kLanes; ++i) sum += x[i];
+  return sum;
+}
+
+inline float largest_of(Vec x) {
+  float largest = x[0];
+  for (int i = 1; i < kLanes; ++i) largest = x[i] > largest ? x[i] : largest;
+  return largest;
+}
+
+// 2^x for x <= 127, 0 below -126: the whole part goes to the exponent, the rest, within a half of
+// zero, to a polynomial (minimax; with its rounding, within 1e-7).
+inline Vec exp2_of(Vec x) {
+  constexpr float kWholeNumbers = 12582912.0f;  // 1.5 * 2^23: adding it rounds away the fraction
+  const Vec bounded = larger(x, all(-127.0f));
+  const Vec shifted = bounded + kWholeNumbers;
+  const Vec rest = bounded - (shifted - kWholeNumbers);
+  Vec power = rest * 1.535336188e-4f + 1.339887442e-3f;
+  power = power * rest + 9.618437358e-3f;
+  power = power * rest + 5.550332471e-2f;
+  power = power * rest + 2.402264791e-1f;
+  power = power * rest + 6.931472029e-1f;
+  power = power * rest + 1.0f;
+  const IntVec exponent = reinterpret_cast<IntVec>(shifted) << 23;
+  const Vec result = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(power) + exponent);
+  return x < all(-126.0f) ? Vec{} : result;
+}
+
+constexpr float kLog2E = 1.44269504f;
+
+inline Vec gelu_tanh(Vec x) {
+  const Vec u = x * 0.7978845608f * (x * x * 0.044715f + 1.0f);
+  const Vec e = exp2_of(u * (-2.0f * kLog2E));
+  // Below, e is more than a float holds, and the result 0.
+  return u < all(-40.0f) ? Vec{} : x / (e + 1.0f);
+}
+
+// erf by Abramowitz and Stegun, 7.1.26: within 1.5e-7.
+inline Vec gelu_erf(Vec x) {
+  const Vec z = (x < Vec{} ? -x : x) * 0.70710678f;
+  const Vec t = 1.0f / (z * 0.3275911f + 1.0f);
+  Vec tail = t * 1.061405429f - 1.453152027f;
+  tail = tail * t + 1.421413741f;
+  tail = tail * t - 0.284496736f;
+  tail = (tail * t + 0.254829592f) * t * exp2_of(z * z * -kLog2E);
+  return x * 0.5f * (x < Vec{} ? tail : 2.0f - tail);
+}
+
+inline Vec activated(Vec x, Activation activation) {
+  if (activation == Activation::kGeluTanh) return gelu_tanh(x);
+  return activation == Activation::kGeluErf ? gelu_erf(x) : x;
+}
+
+// How many rows of b a step takes in, and how.
+template <typename T>
+constexpr int kStep = 1;
+template <>
+constexpr int kStep<Bf16> = 2;
+
+template <int kRows, int kVectors>
+inline void accumulate(const float* a, int64_t stride, const float* panel, int64_t steps,
+                       Vec (&sums)[kRows][kVectors]) {
+  for (int64_t k = 0; k < steps; ++k, panel += kVectors * kLanes) {
+    Vec b[kVectors];
+    for (int j = 0; j < kVectors; ++j) b[j] = load(panel + j * kLanes);
+    for (int i = 0; i < kRows; ++i) {
+      const Vec x = all(a[i * stride + k]);
+      for (int j = 0; j < kVectors; ++j) sums[i][j] += x * b[j];
+    }
+  }
+}
+
+#ifdef __AVX512BF16__
+template <int kRows, int kVectors>
+inline void accumulate(const Bf16* a, int64_t stride, const Bf16* panel, int64_t steps,
+                       Vec (&sums)[kRows][kVectors]) {
+  for (int64_t k = 0; k < steps; ++k, panel += 2 * kVectors * kLanes) {
+    __m512bh b[kVectors];
+    for (int j = 0; j < kVectors; ++j) {
+      b[j] = (__m512bh)_mm512_loadu_si512(panel + 2 * j * kLanes);
+    }
+    for (int i = 0; i < kRows; ++i) {
+      int32_t pair;
+      memcpy(&pair, a + i * stride + 2 * k, 4);
+      const __m512bh x = (__m512bh)_mm512_set1_epi32(pair);
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
+    }
+  }
+}
+#endif
+
+// What a tile's first sums are added to.
+template <typename T>
+inline Vec before(const TileProduct<T>& p, int64_t row, const float* start, const float* c) {
+  Vec sum = start ? load(start) : Vec{};
+  if (p.add) sum += p.factor ? load(c) * p.factor[row] : load(c);
+  return sum;
+}
+
+// kRows x kVectors of p's product, from row `row` on; `c` may be a copy of that part of p's.
+template <typename T, int kRows, int kVectors>
+inline void multiply_tile(const TileProduct<T>& p, int64_t row, const T* panel, const float* start,
+                          float* c, int64_t c_stride) {
+  const int64_t steps = (p.depth + kStep<T> - 1) / kStep<T>;
+  // Sums of sums: a long chain of additions loses twice the digits that BLAS does.
+  const int64_t chains = (p.depth + kLongestChain - 1) / kLongestChain;
+  const int64_t chain = (steps + chains - 1) / chains;
+  const T* a = p.a + row * p.a_stride;
+  for (int64_t first = 0; first < steps; first += chain) {
+    Vec sums[kRows][kVectors] = {};
+    accumulate<kRows, kVectors>(a + first * kStep<T>, p.a_stride,
+                                panel + first * kStep<T> * kVectors * kLanes,
+                                smaller(chain, steps - first), sums);
+    for (int i = 0; i < kRows; ++i) {
+      for (int j = 0; j < kVectors; ++j) {
+        float* at = c + i * c_stride + j * kLanes;
+        const Vec so_far =
+            first > 0 ? load(at) : before(p, row + i, start ? start + j * kLanes : start, at);
+        store(at, so_far + sums[i][j]);
+      }
+    }
+  }
+}
+
+// Through a copy: where the panel is wider than c, or the result goes elsewhere.
+template <typename T, int kRows, int kVectors>
+inline void multiply_apart(const TileProduct<T>& p, int64_t row, int64_t column, const T* panel) {
+  constexpr int kWidth = kVectors * kLanes;
+  alignas(64) float copy[kRows * kWidth];
+  alignas(64) float start[kWidth] = {};
+  const int64_t width = smaller(kWidth, p.columns - column);
+  if (p.start) memcpy(start, p.start + column, width * sizeof(float));
+  if (p.add) {
+    for (int i = 0; i < kRows; ++i) {
+      memcpy(copy + i * kWidth, p.c + (row + i) * p.c_stride + column, width * sizeof(float));
+    }
+  }
+  multiply_tile<T, kRows, kVectors>(p, row, panel, start, copy, kWidth);
+  for (int i = 0; i < kRows; ++i) {
+    float* values = copy + i * kWidth;
+    if (!p.out) {
+      memcpy(p.c + (row + i) * p.c_stride + column, values, width * sizeof(float));
+      continue;
+    }
+    for (int j = 0; j < kVectors; ++j) {
+      const Vec value = activated(load(values + j * kLanes), p.activation);
+      store(values + j * kLanes, value);
+    }
+    T* out = p.out + (row + i) * p.out_stride + column;
+    int64_t j = 0;
+    for (; j + kLanes <= width; j += kLanes) store(out + j, load(values + j));
+    for (; j < width; ++j) put(out + j, values[j]);
+  }
+}
+
+template <typename T, int kRows, int kVectors>
+inline void multiply_rows(const TileProduct<T>& p, int64_t row, int64_t column, const T* panel) {
+  if (p.out || p.columns - column < kVectors * kLanes) {
+    return multiply_apart<T, kRows, kVectors>(p, row, column, panel);
+  }
+  multiply_tile<T, kRows, kVectors>(p, row, panel, p.start ? p.start + column : nullptr,
+                                    p.c + row * p.c_stride + column, p.c_stride);
+}
+
+template <typename T, int kVectors>
+void multiply_panel(const TileProduct<T>& p, int64_t begin, int64_t end, int64_t column,
+                    const T* panel) {
+  int64_t row = begin;
+  for (; row + kTileRows <= end; row += kTileRows) {
+    multiply_rows<T, kTileRows, kVectors>(p, row, column, panel);
+  }
+  if (kTileRows > 4 && row + 4 <= end) {
+    multiply_rows<T, 4, kVectors>(p, row, column, panel);
+    row += 4;
+  }
+  for (; row < end; ++row) multiply_rows<T, 1, kVectors>(p, row, column, panel);
+}
+
+inline int64_t vectors_for(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
+
+template <typename T>
+int64_t padded_depth(int64_t depth) {
+  return (depth + kStep<T> - 1) / kStep<T> * kStep<T>;
+}
+
+template <typename T>
+int64_t panel_size(int64_t depth, int64_t columns) {
+  return padded_depth<T>(depth) * vectors_for(columns) * kLanes;
+}
+
+template <typename T>
+void multiply(const TileProduct<T>& p) {
+  const int64_t depth = padded_depth<T>(p.depth);
+  for (int64_t begin = 0; begin < p.rows; begin += kRowBlock) {
+    const int64_t end = smaller(begin + kRowBlock, p.rows);
+    for (int64_t column = 0; column < p.columns; column += kPanelColumns) {
+      const T* panel = p.panels + depth * column;
+      switch (smaller(kTileVectors, vectors_for(p.columns - column))) {
+        case 1:
+          multiply_panel<T, 1>(p, begin, end, column, panel);
+          break;
+        case 2:
+          multiply_panel<T, 2>(p, begin, end, column, panel);
+          break;
+        default:
+          multiply_panel<T, kTileVectors>(p, begin, end, column, panel);
+      }
+    }
+  }
+}
+
+// Element [k, j] of a panel of this width.
+template <typename T>
+inline int64_t place(int64_t k, int64_t j, int64_t width) {
+  return (k / kStep<T> * width + j) * kStep<T> + k % kStep<T>;
+}
+
+template <typename T>
+void pack_any(const T* x, int64_t k_stride, int64_t j_stride, int64_t depth, int64_t columns,
+              T* panels) {
+  constexpr int64_t kTogether = 16;  // of a row that is read along: one cache line
+  const int64_t deep = padded_depth<T>(depth);
+  for (int64_t first = 0; first < columns; first += kPanelColumns) {
+    const int64_t here = smaller(kPanelColumns, columns - first);
+    const int64_t width = vectors_for(here) * kLanes;
+    T* panel = panels + deep * first;
+    if (here < width || deep > depth) memset(panel, 0, deep * width * sizeof(T));
+    const T* from = x + first * j_stride;
+    for (int64_t begin = 0; begin < depth; begin += kTogether) {
+      const int64_t end = smaller(begin + kTogether, depth);
+      for (int64_t j = 0; j < here; ++j) {
+        for (int64_t k = begin; k < end; ++k) {
+          panel[place<T>(k, j, width)] = from[k * k_stride + j * j_stride];
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+void pack_transposed(const T* x, int64_t stride, int64_t columns, int64_t depth, T* panels) {
+  pack_any<T>(x, 1, stride, depth, columns, panels);
+}
+
+template <typename T>
+void pack(const T* x, int64_t stride, int64_t depth, int64_t columns, T* panels) {
+  if (kStep < T >> 1) return pack_any<T>(x, stride, 1, depth, columns, panels);
+  for (int64_t first = 0; first < columns; first += kPanelColumns) {
+    const int64_t here = smaller(kPanelColumns, columns - first);
+    const int64_t width = vectors_for(here) * kLanes;
+    T* panel = panels + depth * first;
+    for (int64_t k = 0; k < depth; ++k, panel += width) {
+      memcpy(panel, x + k * stride + first, here * sizeof(T));
+      if (here < width) memset(panel + here, 0, (width - here) * sizeof(T));
+    }
+  }
+}
+
+template <typename T>
+void softmax(const TileSoftmax<T>& block) {
+  for (int64_t row = 0; row < block.rows; ++row) {
+    const float* scores = block.scores + row * block.stride;
+    T* weights = block.weights + row * block.weights_stride;
+    Vec most = load(scores);
+    for (int64_t j = kLanes; j < block.columns; j += kLanes) most = larger(most, load(scores + j));
+    const float found = largest_of(most) * block.scale, before = block.maximum[row];
+    const float maximum = found > before ? found : before;
+    Vec total = {};
+    for (int64_t j = 0; j < block.columns; j += kLanes) {
+      const Vec weight = exp2_of(load(scores + j) * block.scale - maximum);
+      total += weight;
+      store(weights + j, weight);
+    }
+    const float factor = exp2_of(all(before - maximum))[0];
+    block.factor[row] = factor;
+    block.maximum[row] = maximum;
+    block.sum[row] = block.sum[row] * factor + sum_of(total);
+  }
+}
+
+template <typename From, typename T>
+void normalise(const From* x, int64_t stride, int64_t rows, int64_t channels, T* out,
+               int64_t out_stride) {
+  constexpr float kEpsilon = 1e-5f;
+  const auto count = static_cast<float>(channels);
+  const int64_t whole = channels / kLanes * kLanes;
+  for (int64_t row = 0; row < rows; ++row, x += stride, out += out_stride) {
+    Vec sums = {};
+    for (int64_t j = 0; j < whole; j += kLanes) sums += load(x + j);
+    float sum = sum_of(sums);
+    for (int64_t j = whole; j < channels; ++j) sum += one(x + j);
+    const float mean = sum / count;
+    Vec squares = {};
+    for (int64_t j = 0; j < whole; j += kLanes) {
+      const Vec apart = load(x + j) - mean;
+      squares += apart * apart;
+    }
+    float square = sum_of(squares);
+    for (int64_t j = whole; j < channels; ++j) square += (one(x + j) - mean) * (one(x + j) - mean);
+    const float factor = 1.0f / __builtin_sqrtf(square / count + kEpsilon);
+    for (int64_t j = 0; j < whole; j += kLanes) store(out + j, (load(x + j) - mean) * factor);
+    for (int64_t j = whole; j < channels; ++j) put(out + j, (one(x + j) - mean) * factor);
+  }
+}
+
+template <typename T>
+constexpr Tiles<T> tiles(const char* name) {
+  return {name,        kLanes,     kPanelColumns,       panel_size<T>,  pack<T>, pack_transposed<T>,
+          multiply<T>, softmax<T>, normalise<float, T>, normalise<T, T>};
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,28 @@
+// What the inference forms need on a GPU besides matrix products: by kernels of our own where they
+// are built and the GPU can run them, by LibTorch's operations otherwise. Nothing here waits for
+// the GPU, so that all of it can be recorded as a graph.
+#pragma once
+
+#include "perceiver/core/tensor.h"
+
+namespace perceiver {
+
+// Channels that a GPU multiplies well: the next multiple of 16.
+constexpr int64_t padded_channels(int64_t channels) { return (channels + 15) / 16 * 16; }
+
+// x [..., C] -> [..., P]: rows with mean 0 and variance 1 in `dtype`, then zeros. With `constant`,
+// the channel after the last holds 1.
+Tensor normalised_padded(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant);
+
+// x + y, and the normalised rows of that; [..., C] each.
+struct AddedRows {
+  Tensor sum, normed;
+};
+AddedRows add_normalised(const Tensor& x, const Tensor& y);
+
+// softmax(scale q k^T) v of a single head: q [B, N, P], k [B, M, P], v [B, M, P'], kv_mask [B, M]
+// -> [B, N, P']. A query with no key to attend to gets zeros. k and v may be one array.
+Tensor attend_wide(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
+                   double scale);
+
+}  // namespace perceiver

@@ -1,0 +1,58 @@
+// What can be computed of an attend module's weights before any input is seen.
+#pragma once
+
+#include "perceiver/nn/attention_config.h"
+#include "perceiver/nn/layers.h"
+
+namespace perceiver {
+
+// The parameters and settings of a cross-attend or a self-attend.
+struct AttendParts {
+  LayerNorm norm_q{nullptr}, norm_kv{nullptr};  // of a self-attend, these are one
+  LayerNorm norm_mlp{nullptr};
+  Linear q{nullptr}, k{nullptr}, v{nullptr}, o{nullptr};
+  Linear widen{nullptr}, narrow{nullptr};
+  int64_t num_heads = 1;
+  bool query_residual = true;
+  Semantics semantics = {};
+};
+
+// x -> weight x + bias
+struct LinearMap {
+  Tensor weight, bias;  // [out, in], [out]
+};
+
+// linear(norm(x)) = map(x^) where x^ is x with mean 0 and variance 1: the norm's scale and
+// offset go into the weights.
+LinearMap folded(const LayerNorm& norm, const Linear& linear);
+
+LinearMap as_map(const Linear& linear);
+LinearMap side_by_side(const LinearMap& a, const LinearMap& b);  // [a(x), b(x)]
+
+// A single head needs no projection of the longer of its two arrays. Where that is the array of
+// keys:
+//   q . k = q . (W_k x^ + b_k) = (W_k^T q) . x^ + (the same for every key, which softmax ignores),
+//   f_O(A v) = W_o (A (W_v x^ + b_v)) + b_o = (W_o W_v) (A x^) + (W_o b_v + b_o),
+// so that x^ itself is both keys and values.
+struct AbsorbedKeys {
+  LinearMap query;    // x_q^ -> queries over the channels of x_kv
+  LinearMap output;   // A x^ -> what the attention adds
+  Tensor value_bias;  // W_o b_v: the part of the output's bias that needs a key to come with
+};
+AbsorbedKeys absorb_keys(const AttendParts& parts);
+
+// Where it is the array of queries:
+//   q . k = (W_q x^ + b_q) . k = x^ . (W_q^T k) + b_q . k,   f_O(A v) = A (v W_o^T) + b_o.
+struct AbsorbedQueries {
+  LinearMap keys;      // x_kv^ -> keys over the channels of x_q
+  LinearMap values;    // x_kv^ -> what a key adds to the output
+  LinearMap key_bias;  // x_kv^ -> [1], added to the key's scores
+  Tensor output_bias;
+};
+AbsorbedQueries absorb_queries(const AttendParts& parts);
+
+// Which form takes the fewest multiplications for N queries and M keys.
+enum class AttendForm { kPlain, kAbsorbedKeys, kAbsorbedQueries };
+AttendForm cheapest_form(const AttendParts& parts, int64_t queries, int64_t keys);
+
+}  // namespace perceiver

@@ -1,0 +1,66 @@
+#include "perceiver/nn/packed.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
+
+#include "perceiver/core/error.h"
+#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/cpu/stream.h"
+#include "perceiver/nn/packed_forms.h"
+
+namespace perceiver {
+namespace {
+
+thread_local bool plain_wanted = false;
+
+at::ScalarType packing_dtype(const Tensor& parameter) {
+  const at::DeviceType device = parameter.device().type();
+  return at::autocast::is_autocast_enabled(device) ? at::autocast::get_autocast_dtype(device)
+                                                   : parameter.scalar_type();
+}
+
+std::shared_ptr<PackedAttend> pack(const AttendParts& parts, at::ScalarType dtype) {
+  const at::Device device = parts.q->weight.device();
+  if (device.is_cpu() && stream_takes(dtype)) return pack_for_cpu(parts, dtype);
+  if (device.is_cuda() && dtype != at::kDouble) return pack_for_gpu(parts, dtype);
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<PackedAttend> PackedCache::get(const torch::nn::Module& module,
+                                               const std::function<AttendParts()>& parts) {
+  if (plain_wanted || at::GradMode::is_enabled() || attention_must_be_plain()) return nullptr;
+  std::vector<Seen> now;
+  const std::vector<Tensor> parameters = module.parameters();
+  now.reserve(parameters.size());
+  for (const Tensor& p : parameters) {
+    now.push_back({p.const_data_ptr(), p.is_inference() ? 0 : p._version()});
+  }
+  const at::ScalarType dtype = packing_dtype(parameters[0]);
+  const std::lock_guard lock(mutex_);
+  if (seen_ != now || dtype_ != dtype) {
+    packed_ = pack(parts(), dtype);
+    seen_ = std::move(now);
+    dtype_ = dtype;
+  }
+  return packed_;
+}
+
+PlainAttendScope::PlainAttendScope() : before_(std::exchange(plain_wanted, true)) {}
+
+PlainAttendScope::~PlainAttendScope() { plain_wanted = before_; }
+
+void check_packed(const Tensor& out, const Tensor& expected) {
+  const double tolerance = out.scalar_type() == at::kFloat ? 1e-4 : 3e-2;
+  const Tensor wide = expected.to(at::kFloat);
+  const double apart = (out.to(at::kFloat) - wide).abs().max().item<double>();
+  const double allowed = tolerance * std::max(wide.abs().max().item<double>(), 1e-3);
+  if (!(apart <= allowed)) {
+    fail("the packed form of an attend differs from its module by {:.3g} (allowed {:.3g})", apart,
+         allowed);
+  }
+}
+
+}  // namespace perceiver

@@ -1,0 +1,60 @@
+// The inference form of the attend modules: norms folded into the weights, products fused, arrays
+// projected only where a projection saves work. The modules are the definition; this is derived
+// from them, and again when their parameters change. It has no gradients.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "perceiver/nn/fold.h"
+
+namespace perceiver {
+
+class PackedAttend {
+ public:
+  virtual ~PackedAttend() = default;
+
+  // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D], as CrossAttend gives
+  virtual Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) = 0;
+  // z [B, N, D] -> [B, N, D], as SelfAttend gives
+  virtual Tensor self(const Tensor& z) = 0;
+};
+
+// Where a module keeps its inference form.
+class PackedCache {
+ public:
+  // The form for the parameters' device, in their dtype or autocast's. Null where there is none,
+  // and where it may not be used now: a gradient is or will be wanted, or somebody asks for a
+  // kernel of attention by name, or looks at queries and keys.
+  std::shared_ptr<PackedAttend> get(const torch::nn::Module& module,
+                                    const std::function<AttendParts()>& parts);
+
+ private:
+  struct Seen {
+    const void* data;
+    int64_t version;
+    bool operator==(const Seen&) const = default;
+  };
+  std::mutex mutex_;
+  at::ScalarType dtype_ = at::kFloat;
+  std::vector<Seen> seen_;  // of the parameters it was made from
+  std::shared_ptr<PackedAttend> packed_;
+};
+
+// While it lives, modules on this thread compute as they do in training, also without gradients.
+class PlainAttendScope {
+ public:
+  PlainAttendScope();
+  ~PlainAttendScope();
+  PlainAttendScope(const PlainAttendScope&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Fails unless `out` is what the module gives, up to rounding.
+void check_packed(const Tensor& out, const Tensor& expected);
+
+}  // namespace perceiver

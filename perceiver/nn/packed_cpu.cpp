@@ -1,0 +1,229 @@
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <mutex>
+#include <optional>
+
+#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/cpu/panel_linear.h"
+#include "perceiver/kernels/cpu/stream.h"
+#include "perceiver/nn/packed_forms.h"
+
+namespace perceiver {
+namespace {
+
+Activation activation_of(Gelu form) {
+  return form == Gelu::kTanh ? Activation::kGeluTanh : Activation::kGeluErf;
+}
+
+// x [B, N, D] -> [B * N, D], rows without gaps
+Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}).contiguous(); }
+
+class PackedForCpu : public PackedAttend {
+ public:
+  PackedForCpu(const AttendParts& parts, at::ScalarType dtype)
+      : parts_(parts),
+        dtype_(dtype),
+        widen_(layer(folded(parts.norm_mlp, parts.widen))),
+        narrow_(layer(as_map(parts.narrow))) {}
+
+  Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) override {
+    AttentionCase c{.dtype = dtype_,
+                    .batch = x_q.size(0),
+                    .heads = parts_.num_heads,
+                    .queries = x_q.size(1),
+                    .keys = x_kv.size(1),
+                    .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
+                    .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
+                    .masked = masks.kv.defined()};
+    count_attention(c);
+    Tensor z;  // float32 [B * N, D]
+    switch (cheapest_form(parts_, c.queries, c.keys)) {
+      case AttendForm::kPlain:
+        z = attend_plain(x_q, x_kv, masks);
+        break;
+      case AttendForm::kAbsorbedKeys:
+        z = attend_absorbed_keys(x_q, x_kv, masks);
+        break;
+      case AttendForm::kAbsorbedQueries:
+        z = attend_absorbed_queries(x_q, x_kv, masks);
+        break;
+    }
+    add_mlp(z);
+    return z.view_as(x_q).to(x_q.scalar_type());
+  }
+
+  Tensor self(const Tensor& x) override {
+    count_attention({.dtype = dtype_,
+                     .batch = x.size(0),
+                     .heads = parts_.num_heads,
+                     .queries = x.size(1),
+                     .keys = x.size(1),
+                     .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
+                     .v_channels = parts_.v->weight.size(0) / parts_.num_heads});
+    Tensor z = rows_of(x).to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+    const PanelLinear& qkv = made(qkv_, [&] {
+      return layer(side_by_side(folded(parts_.norm_q, parts_.q), key_value_map()));
+    });
+    const int64_t qk = parts_.q->weight.size(0);
+    const Tensor all = qkv.forward(normalised(z, dtype_)).view({x.size(0), x.size(1), -1});
+    const Tensor out = attend_heads(all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
+    output_layer().add_to(z, rows_of(out));
+    add_mlp(z);
+    return z.view_as(x).to(x.scalar_type());
+  }
+
+ private:
+  PanelLinear layer(const LinearMap& map) const {
+    return PanelLinear(map.weight, map.bias, dtype_);
+  }
+
+  // Only the form that is used is made, when it is first used.
+  template <typename T, typename Make>
+  const T& made(std::optional<T>& slot, const Make& make) {
+    const std::lock_guard lock(making_);
+    if (!slot) slot = make();
+    return *slot;
+  }
+
+  LinearMap key_value_map() const {
+    return side_by_side(folded(parts_.norm_kv, parts_.k), folded(parts_.norm_kv, parts_.v));
+  }
+
+  const PanelLinear& output_layer() {
+    return made(output_, [&] { return layer(as_map(parts_.o)); });
+  }
+
+  // What the attention is added to: the queries, or nothing.
+  Tensor start(const Tensor& x_q) const {
+    const Tensor rows = x_q.reshape({-1, x_q.size(-1)});
+    if (!parts_.query_residual) return at::zeros_like(rows, rows.options().dtype(at::kFloat));
+    return rows.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true).contiguous();
+  }
+
+  void add_mlp(Tensor& z) const {
+    const Tensor hidden =
+        widen_.forward(normalised(z, dtype_), activation_of(parts_.semantics.gelu));
+    narrow_.add_to(z, hidden);
+  }
+
+  // q [B, N, H * F], kv [B, M, H * (F + V)], keys first -> [B, N, H * V]
+  Tensor attend_heads(const Tensor& q, const Tensor& kv, const AttendMasks& masks) const {
+    const int64_t heads = parts_.num_heads, qk = q.size(2);
+    const auto split = [&](const Tensor& x) {
+      return x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2);
+    };
+    const Tensor v = split(kv.narrow(2, qk, kv.size(2) - qk));
+    Tensor out = attend_stream({.q = split(q),
+                                .k = split(kv.narrow(2, 0, qk)),
+                                .v = v,
+                                .kv_mask = masks.kv,
+                                .scale = 1.0 / std::sqrt(static_cast<double>(qk / heads))});
+    out = out.transpose(1, 2).flatten(2);
+    if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
+      const Tensor mean = v.mean(2).flatten(1).unsqueeze(1);
+      out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, mean);
+    }
+    return with_queries_masked(out, masks);
+  }
+
+  // A masked query attends to nothing. x [B, N, channels]
+  Tensor with_queries_masked(const Tensor& x, const AttendMasks& masks) const {
+    if (!masks.q.defined() || !parts_.semantics.query_mask) return x;
+    return x.masked_fill(masks.q.logical_not().unsqueeze(-1), 0.0);
+  }
+
+  Tensor attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+    const PanelLinear& q = made(query_, [&] { return layer(folded(parts_.norm_q, parts_.q)); });
+    const PanelLinear& kv = made(key_value_, [&] { return layer(key_value_map()); });
+    const auto projected = [&](const PanelLinear& layer, const Tensor& x) {
+      return layer.forward(normalised(rows_of(x), dtype_)).view({x.size(0), x.size(1), -1});
+    };
+    const Tensor out = attend_heads(projected(q, x_q), projected(kv, x_kv), masks);
+    Tensor z = start(x_q);
+    output_layer().add_to(z, rows_of(out));
+    return z;
+  }
+
+  Tensor attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+    const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
+    const PanelLinear& query = made(query_over_keys_, [&] { return layer(absorbed.query); });
+    const PanelLinear& output = made(output_of_keys_, [&] { return layer(absorbed.output); });
+    const Tensor q = query.forward(normalised(rows_of(x_q), dtype_));
+    Tensor out =
+        attend_stream({.q = q.view({x_q.size(0), 1, x_q.size(1), -1}),
+                       .k = x_kv.to(dtype_).unsqueeze(1),
+                       .kv_mask = masks.kv,
+                       .scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0))),
+                       .normalise_k = true})
+            .squeeze(1);
+    // Where no key is attended to there is no value, and none of its bias.
+    Tensor nothing = at::zeros({x_q.size(0), x_q.size(1)}, at::kBool);
+    if (masks.kv.defined()) {
+      const Tensor no_key = masks.kv.any(1).logical_not();
+      if (parts_.semantics.zero_masked_rows) {
+        nothing.logical_or_(no_key.unsqueeze(1));
+      } else if (no_key.any().item<bool>()) {
+        const Tensor mean = at::layer_norm(x_kv, {x_kv.size(2)}).mean(1, /*keepdim=*/true);
+        out = at::where(no_key.view({-1, 1, 1}), mean.to(dtype_), out);
+      }
+    }
+    if (masks.q.defined() && parts_.semantics.query_mask)
+      nothing.logical_or_(masks.q.logical_not());
+    const bool some = nothing.any().item<bool>();
+    if (some) out = out.masked_fill(nothing.unsqueeze(-1), 0.0);
+    Tensor z = start(x_q);
+    output.add_to(z, rows_of(out));
+    if (some) z.sub_(nothing.view({-1, 1}) * absorbed.value_bias);
+    return z;
+  }
+
+  Tensor attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+    const AbsorbedQueries& absorbed =
+        made(absorbed_queries_, [&] { return absorb_queries(parts_); });
+    const PanelLinear& keys_values =
+        made(keys_values_, [&] { return layer(side_by_side(absorbed.keys, absorbed.values)); });
+    const PanelLinear& key_bias = made(key_bias_, [&] { return layer(absorbed.key_bias); });
+    const Tensor normed = normalised(rows_of(x_kv), dtype_);
+    const Tensor kv = keys_values.forward(normed).view({x_kv.size(0), 1, x_kv.size(1), -1});
+    Tensor bias = at::zeros({normed.size(0), 1}, normed.options().dtype(at::kFloat));
+    key_bias.add_to(bias, normed);
+    const int64_t channels = x_q.size(2);
+    const Tensor v = kv.narrow(3, channels, kv.size(3) - channels);
+    Tensor out =
+        attend_stream({.q = x_q.to(dtype_).unsqueeze(1),
+                       .k = kv.narrow(3, 0, channels),
+                       .v = v,
+                       .kv_mask = masks.kv,
+                       .key_bias = bias.view({x_kv.size(0), 1, x_kv.size(1)}),
+                       .scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0))),
+                       .normalise_q = true})
+            .squeeze(1);
+    if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
+      out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(2));
+    }
+    out = with_queries_masked(out, masks);
+    Tensor z = rows_of(out).to(at::kFloat);
+    z.add_(absorbed.output_bias);
+    if (parts_.query_residual) z.add_(x_q.reshape({-1, channels}));
+    return z;
+  }
+
+  AttendParts parts_;
+  at::ScalarType dtype_;
+  std::mutex making_;
+  PanelLinear widen_, narrow_;
+  std::optional<PanelLinear> qkv_, query_, key_value_, output_;
+  std::optional<AbsorbedKeys> absorbed_keys_;
+  std::optional<PanelLinear> query_over_keys_, output_of_keys_;
+  std::optional<AbsorbedQueries> absorbed_queries_;
+  std::optional<PanelLinear> keys_values_, key_bias_;
+};
+
+}  // namespace
+
+std::shared_ptr<PackedAttend> pack_for_cpu(const AttendParts& parts, at::ScalarType dtype) {
+  return std::make_shared<PackedForCpu>(parts, dtype);
+}
+
+}  // namespace perceiver

@@ -1,0 +1,185 @@
+#include "perceiver/nn/packed.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/core/error_test.h"
+#include "perceiver/kernels/attention.h"
+#include "perceiver/nn/attention.h"
+#include "perceiver/nn/packed_forms.h"
+
+namespace perceiver {
+namespace {
+
+// Every parameter drawn anew: biases start at zero and scales at one, which would hide mistakes.
+template <typename Module>
+Module drawn(Module module) {
+  at::NoGradGuard no_grad;
+  for (Tensor& p : module->parameters()) {
+    if (p.dim() == 1) p.add_(at::randn_like(p), 0.5);
+  }
+  return module;
+}
+
+double apart(const Tensor& a, const Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+struct Case {
+  const char* name;
+  int64_t queries, keys, q_channels, kv_channels;
+  AttendConfig config;
+  AttendForm form;
+};
+const Case kCases[] = {
+    {"flow_encode", 20, 700, 64, 42, {.num_heads = 1}, AttendForm::kAbsorbedKeys},
+    {"flow_decode",
+     700,
+     20,
+     42,
+     64,
+     {.num_heads = 1, .query_residual = false},
+     AttendForm::kAbsorbedQueries},
+    {"residual_decode", 700, 20, 42, 64, {.num_heads = 1}, AttendForm::kAbsorbedQueries},
+    {"language_encode",
+     12,
+     100,
+     40,
+     24,
+     {.num_heads = 4, .qk_channels = 16, .v_channels = 40},
+     AttendForm::kPlain},
+    {"narrow_head", 9, 50, 40, 64, {.num_heads = 1, .qk_channels = 4}, AttendForm::kPlain},
+};
+
+class PackedTest : public testing::TestWithParam<std::tuple<Case, Semantics>> {
+ protected:
+  void SetUp() override {
+    at::manual_seed(5);
+    const auto& [c, semantics] = GetParam();
+    module = drawn(CrossAttend(c.q_channels, c.kv_channels, c.config, semantics));
+    x_q = at::randn({3, c.queries, c.q_channels}) * 2 + 0.3;
+    x_kv = at::randn({3, c.keys, c.kv_channels}) * 2 - 0.3;
+  }
+
+  Tensor by(const char* kernel) {
+    at::NoGradGuard no_grad;
+    const AttentionKernelScope scope(kernel);
+    return module(x_q, x_kv, masks);
+  }
+
+  // As exact as the module is in float32, give or take a factor of two.
+  void expect_as_exact_as_module() {
+    const Tensor plain = by("reference"), packed = by("auto");
+    module->to(at::kDouble);
+    x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
+    const Tensor exact = by("reference");
+    EXPECT_GT(apart(plain, packed), 0.0) << "the packed form was not used";
+    EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
+  }
+
+  CrossAttend module{nullptr};
+  Tensor x_q, x_kv;
+  AttendMasks masks;
+};
+
+TEST_P(PackedTest, CrossAttendIsAsExactAsTheModule) { expect_as_exact_as_module(); }
+
+TEST_P(PackedTest, CrossAttendTakesMasksOfBothArraysAndFullyMaskedOnes) {
+  masks.q = at::rand({3, x_q.size(1)}) < 0.7;
+  masks.kv = at::rand({3, x_kv.size(1)}) < 0.7;
+  masks.kv[1].fill_(false);
+  expect_as_exact_as_module();
+}
+
+// The form for GPUs is made of operations that every device has.
+TEST_P(PackedTest, FormForGpusIsAsExactAsTheModule) {
+  masks.q = at::rand({3, x_q.size(1)}) < 0.7;
+  masks.kv = at::rand({3, x_kv.size(1)}) < 0.7;
+  masks.kv[1].fill_(false);
+  const Tensor plain = by("reference");
+  Tensor packed;
+  {
+    at::NoGradGuard no_grad;
+    packed = pack_for_gpu(module->parts(), at::kFloat)->cross(x_q, x_kv, masks);
+  }
+  module->to(at::kDouble);
+  x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
+  const Tensor exact = by("reference");
+  EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
+}
+
+TEST_P(PackedTest, ChosenFormIsTheOneWithFewestProducts) {
+  const Case& c = std::get<0>(GetParam());
+  const AttendParts parts = module->parts();
+  EXPECT_EQ(cheapest_form(parts, c.queries, c.keys), c.form);
+}
+
+TEST_P(PackedTest, ChangedParametersAreSeen) {
+  const Tensor before = by("auto");
+  {
+    at::NoGradGuard no_grad;
+    for (Tensor& p : module->parameters()) p.mul_(1.1);
+  }
+  const Tensor after = by("auto");
+  EXPECT_GT(apart(before, after), 1e-3);
+  EXPECT_LE(apart(after, by("reference")), 1e-4);
+}
+
+TEST_P(PackedTest, CheckComparesWithTheModule) { EXPECT_EQ(apart(by("check"), by("auto")), 0.0); }
+
+std::string name_of(const testing::TestParamInfo<std::tuple<Case, Semantics>>& info) {
+  const bool hugging_face = !std::get<1>(info.param).query_mask;
+  return std::string(std::get<0>(info.param).name) + (hugging_face ? "_hf" : "_dm");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, PackedTest,
+                         testing::Combine(testing::ValuesIn(kCases),
+                                          testing::Values(kDeepMind, kHuggingFace)),
+                         name_of);
+
+TEST(PackedSelfAttend, IsAsExactAsTheModule) {
+  at::manual_seed(6);
+  SelfAttend module = drawn(
+      SelfAttend(48, AttendConfig{.num_heads = 4, .qk_channels = 16, .v_channels = 64}, kDeepMind));
+  const Tensor z = at::randn({2, 70, 48}) + 0.5;
+  at::NoGradGuard no_grad;
+  const auto by = [&](const char* kernel, const Tensor& x) {
+    const AttentionKernelScope scope(kernel);
+    return module(x);
+  };
+  const Tensor packed = by("auto", z), plain = by("reference", z);
+  const Tensor for_gpus = pack_for_gpu(module->parts(), at::kFloat)->self(z);
+  module->to(at::kDouble);
+  const Tensor exact = by("reference", z.to(at::kDouble));
+  EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
+  EXPECT_LE(apart(for_gpus, exact), 2 * apart(plain, exact) + 2e-6);
+}
+
+TEST(PackedSelfAttend, GivesWayWhereGradientsOrQueriesAreWanted) {
+  SelfAttend module(16, AttendConfig{.num_heads = 2});
+  const Tensor z = at::randn({1, 5, 16});
+  module(z).sum().backward();
+  EXPECT_TRUE(module->parameters()[0].grad().defined());
+  int64_t seen = 0;
+  const AttentionObserver observer([&](const AttentionInputs&) { ++seen; });
+  at::NoGradGuard no_grad;
+  module(z);
+  EXPECT_EQ(seen, 1);
+}
+
+TEST(PackedSelfAttend, IsCounted) {
+  SelfAttend module(16, AttendConfig{.num_heads = 2});
+  int64_t queries = 0;
+  const AttentionCounter counter([&](const AttentionCase& c) { queries += c.queries; });
+  at::NoGradGuard no_grad;
+  module(at::randn({1, 5, 16}));
+  EXPECT_EQ(queries, 5);
+}
+
+TEST(CheckPacked, SaysHowFarApart) {
+  EXPECT_EQ(error_of([] { check_packed(at::ones({2}), at::zeros({2})); }),
+            "the packed form of an attend differs from its module by 1 (allowed 1e-07)");
+}
+
+}  // namespace
+}  // namespace perceiver
