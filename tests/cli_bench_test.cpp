@@ -183,6 +183,9 @@ TEST(CliBench, MistakesAreOneLine) {
 TEST(CliBench, MistakesOfInputsAreOneLine) {
   const std::string io = " --io " + std::string(kGolden) + "/io.safetensors";
   expect_complaint("bench" + io, "--io belongs to one model, got 0");
+  const std::string weights = std::string(kGolden) + "/model.safetensors";
+  expect_complaint("bench -m " + std::string(kGolden) + " --io " + weights,
+                   weights + ": has no tensor named 'input.…'");
   expect_complaint("bench language --train" + io,
                    "--io holds inputs of a forward pass; leave out --train");
   expect_complaint("bench language --batch 2" + io,
