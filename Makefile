@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 # WERROR=ON makes warnings errors; unset, the build folder keeps what it has.
 SETTINGS := $(if $(WERROR),-DPERCEIVER_WERROR=$(WERROR))
 
-.PHONY: perceiver all demo test peers install format clean help configure
+.PHONY: perceiver all demo test peers compare install format clean help configure
 
 perceiver: configure  ## build/perceiver (the default)
 	@cmake --build $(BUILD) -j $(JOBS) --target perceiver
@@ -23,6 +23,9 @@ test: all  ## build everything and run every test
 
 peers: perceiver  ## compare with transformers, which it installs; PEERS=--released: at full size
 	@tools/peers.sh --program $(BUILD)/perceiver $(PEERS)
+
+compare: perceiver  ## time beside transformers; COMPARE='flow --device cuda': what and where
+	@tools/compare.sh --program $(BUILD)/perceiver $(COMPARE)
 
 install: SETTINGS += -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 install: all  ## install to PREFIX (/usr/local)

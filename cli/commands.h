@@ -14,6 +14,7 @@ namespace perceiver {
 
 void add_attend_command(CLI::App& app);
 void add_autoencode_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
 void add_classify_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_data_command(CLI::App& app);

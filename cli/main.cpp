@@ -81,6 +81,7 @@ int run(int argc, char** argv) {
   add_run_command(app);
   add_convert_command(app);
   add_inspect_command(app);
+  add_bench_command(app);
   add_paper_command(app);
   try {
     const std::span<char* const> words(argv + 1, argc - 1);

@@ -21,6 +21,8 @@ namespace {
 
 bool notes_are_shown = true;
 
+}  // namespace
+
 at::ScalarType session_dtype(const std::string& value, at::Device device) {
   if (value != "auto") return dtype_argument(value);
   return device.is_cuda() ? at::kBFloat16 : at::kFloat;
@@ -31,21 +33,20 @@ std::string dtype_word(at::ScalarType dtype) {
   return dtype == at::kHalf ? "float16" : "float32";
 }
 
-// The kernels that the model's attention gets, "tiled" or "tiled, reference".
-std::string kernels_of(const Model& model, at::Device device, at::ScalarType dtype) {
+std::string kernels_of(const ModelSummary& summary, const AttentionCase& place) {
   std::vector<std::string> names;
-  for (const Part& part : model.task->summary(Split::kEval).parts) {
+  for (const Part& part : summary.parts) {
     if (!part.attention) continue;
     AttentionCase c = *part.attention;
-    c.device = device;
-    c.dtype = dtype;
+    c.device = place.device;
+    c.dtype = place.dtype;
+    c.batch = place.batch;
+    c.needs_grad = place.needs_grad;
     const std::string name(select_attention_kernel(c).name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
-
-}  // namespace
 
 at::Device device_argument(const std::string& value) {
   const int64_t gpus = at::hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
@@ -74,12 +75,17 @@ void add_session_options(CLI::App& command, SessionOptions& options,
   } else {
     model->capture_default_str();
   }
+  add_semantics_option(command, options.semantics);
+  add_compute_options(command, options);
+  command.add_flag("-v,--verbose", options.verbose, "Say what the model's settings are, too");
+}
+
+void add_compute_options(CLI::App& command, SessionOptions& options) {
   command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")
       ->capture_default_str();
   command.add_option("--dtype", options.dtype, "Numbers to compute with")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}));
-  add_semantics_option(command, options.semantics);
   command
       .add_option("--attention", options.kernel,
                   "A kernel by name, auto, or check: auto's choice compared with the definition")
@@ -88,28 +94,37 @@ void add_session_options(CLI::App& command, SessionOptions& options,
       ->check(CLI::Range(1, 1024));
   command.add_option("--seed", options.seed, "Of everything random")->capture_default_str();
   command.add_flag("-q,--quiet", options.quiet, "Say nothing but results and errors");
-  command.add_flag("-v,--verbose", options.verbose, "Say what the model's settings are, too");
 }
 
-Session::Session(const SessionOptions& options)
-    : device(device_argument(options.device)), dtype(session_dtype(options.dtype, device)) {
+void set_up(const SessionOptions& options) {
   notes_are_shown = !options.quiet;
   Progress::show(!options.quiet);
   if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
   at::manual_seed(options.seed);
-  at::GradMode::set_enabled(false);
   if (options.kernel != "auto") {
     if (options.kernel != "check") select_attention_kernel({}, options.kernel);
     static const AttentionKernelScope for_the_program(options.kernel);
   }
+}
+
+std::string threads_word() {
+  const int threads = at::get_num_threads();
+  return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
+}
+
+Session::Session(const SessionOptions& options)
+    : device(device_argument(options.device)), dtype(session_dtype(options.dtype, device)) {
+  set_up(options);
+  at::GradMode::set_enabled(false);
   model = load_model(find_model(options.model), semantics_argument(options.semantics));
   if (options.fingerprint) fingerprint = perceiver::fingerprint(model);
   model.task->model().to(device, dtype);
   model.task->model().eval();
-  note(fmt::format(
-      "{}, {}, attention: {}", describe(model, device.str(), dtype_word(dtype)),
-      at::get_num_threads() == 1 ? "1 thread" : fmt::format("{} threads", at::get_num_threads()),
-      options.kernel == "auto" ? kernels_of(model, device, dtype) : options.kernel));
+  const auto kernels = [&] {
+    return kernels_of(model.task->summary(Split::kEval), {.device = device, .dtype = dtype});
+  };
+  note(fmt::format("{}, {}, attention: {}", describe(model, device.str(), dtype_word(dtype)),
+                   threads_word(), options.kernel == "auto" ? kernels() : options.kernel));
   if (options.verbose) note(model.settings.bytes);
 }
 

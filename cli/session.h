@@ -19,10 +19,16 @@ struct SessionOptions {
   bool fingerprint = false;  // set by verbs that need to know which model it is
 };
 
-// -m, --device, --dtype, --threads, --seed, --semantics, --attention, -q, -v. `default_model` is
-// the shipped one of the verb's domain, taken when -m is not given; empty: -m must be given.
+// -m, --semantics, -v and add_compute_options(). `default_model` is the shipped one of the verb's
+// domain, taken when -m is not given; empty: -m must be given.
 void add_session_options(CLI::App& command, SessionOptions& options,
                          const std::string& default_model);
+
+// --device, --dtype, --attention, --threads, --seed, -q
+void add_compute_options(CLI::App& command, SessionOptions& options);
+
+// Threads, seed, attention kernel and what is said, for the rest of the program.
+void set_up(const SessionOptions& options);
 
 // The model in its place: on the device, in the dtype, in evaluation mode. Gradients are off from
 // here on, in the whole program, and one line on stderr says what is run.
@@ -37,6 +43,14 @@ struct Session {
 
 // "auto", "cpu", "cuda", "cuda:1" as a device that is there.
 at::Device device_argument(const std::string& value);
+
+// "auto" as the dtype that is best on the device.
+at::ScalarType session_dtype(const std::string& value, at::Device device);
+std::string dtype_word(at::ScalarType dtype);
+std::string threads_word();  // "2 threads"
+
+// The kernels that a model's attention gets in a place such as this: "tiled" or "tiled, reference".
+std::string kernels_of(const ModelSummary& summary, const AttentionCase& place);
 
 // `value` as a file to read, where "-" is the standard input.
 File read_input(const std::string& value);

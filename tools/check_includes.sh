@@ -17,6 +17,7 @@ declare -A may=(
   [tasks]="core kernels nn model weights media data modalities"
   [zoo]="core kernels nn model weights media data modalities tasks"
   [train]="core data nn model weights tasks optim zoo"
+  [bench]="core nn model weights tasks zoo train"
   [serve]="core data model tasks zoo"
 )
 bad=0

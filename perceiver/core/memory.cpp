@@ -1,6 +1,7 @@
 #include "perceiver/core/memory.h"
 
 #include <ATen/DeviceAccelerator.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <fstream>
@@ -28,6 +29,10 @@ int64_t bytes_in(const char* path, const std::string& key) {
   return kNoLimit;
 }
 
+c10::DeviceIndex index_of(at::Device device) {
+  return device.has_index() ? device.index() : c10::DeviceIndex{0};
+}
+
 int64_t left_in_container() {
   const int64_t limit = number_in("/sys/fs/cgroup/memory.max");
   const int64_t used = number_in("/sys/fs/cgroup/memory.current");
@@ -40,15 +45,27 @@ int64_t left_in_container() {
 int64_t free_memory(at::Device device) {
   if (device.is_cpu())
     return std::min(bytes_in("/proc/meminfo", "MemAvailable:"), left_in_container());
-  return static_cast<int64_t>(
-      at::accelerator::getMemoryInfo(device.has_index() ? device.index() : c10::DeviceIndex{0})
-          .first);
+  return static_cast<int64_t>(at::accelerator::getMemoryInfo(index_of(device)).first);
+}
+
+int64_t held_memory(at::Device device) {
+  if (device.is_cpu()) return bytes_in("/proc/self/status", "VmRSS:");
+  return at::accelerator::getDeviceStats(index_of(device)).allocated_bytes[0].current;
 }
 
 int64_t peak_memory(at::Device device) {
   if (device.is_cpu()) return bytes_in("/proc/self/status", "VmHWM:");
-  const auto index = device.has_index() ? device.index() : c10::DeviceIndex{0};
-  return at::accelerator::getDeviceStats(index).allocated_bytes[0].peak;
+  return at::accelerator::getDeviceStats(index_of(device)).allocated_bytes[0].peak;
+}
+
+void reset_peak_memory(at::Device device) {
+  if (device.is_cpu()) {
+    malloc_trim(0);
+    std::ofstream("/proc/self/clear_refs") << "5";  // see proc(5)
+    return;
+  }
+  at::accelerator::emptyCache();
+  at::accelerator::resetPeakStats(index_of(device));
 }
 
 }  // namespace perceiver

@@ -20,6 +20,16 @@ Tensor in_place_of(const torch::nn::Module& module, const Tensor& x) {
                                : x.to(weight.device());
 }
 
+Example in_place_of(const torch::nn::Module& module, const Example& x) {
+  Example placed;
+  for (const auto& [name, tensor] : x) placed[name] = in_place_of(module, tensor);
+  return placed;
+}
+
+Tensor Task::forward_random(int64_t batch, Split split) {
+  return forward(in_place_of(model(), random_inputs(batch)), split);
+}
+
 [[noreturn]] static void fail_to_train() { fail("models of this task cannot be trained yet"); }
 
 std::string Task::config() const { fail_to_train(); }
@@ -29,6 +39,8 @@ const TrainConfig& Task::train_config() const { fail_to_train(); }
 const EvalConfig& Task::eval_config() const { fail_to_train(); }
 
 std::unique_ptr<Dataset> Task::dataset(Split) const { fail_to_train(); }
+
+Example Task::random_batch(int64_t) const { fail_to_train(); }
 
 Loss Task::loss(const Example&) { fail_to_train(); }
 

@@ -41,9 +41,14 @@ class Task {
   // queries than they are evaluated with.
   virtual ModelSummary summary(Split split) const = 0;
 
-  // A forward pass on random inputs of the right sizes -> the outputs [B, O, E], as `split` asks
-  // for them: for benchmarks, and to prove what summary() counts.
-  virtual Tensor forward_random(int64_t batch, Split split) = 0;
+  // Inputs of the right sizes and any values, on the CPU: for benchmarks, and to prove what
+  // summary() counts.
+  virtual Example random_inputs(int64_t batch) const = 0;
+
+  // Such inputs, in the place and the dtype of the model -> the outputs [B, O, E], as `split` asks
+  // for them.
+  virtual Tensor forward(const Example& inputs, Split split) = 0;
+  Tensor forward_random(int64_t batch, Split split);  // both
 
   // A user's file, or two where the model takes pairs, as the model's inputs. Several rows are
   // views of one input: the overlapping clips of a longer one.
@@ -70,6 +75,9 @@ class Task {
   // measured; null when there are none of these. Lives no longer than the task.
   virtual std::unique_ptr<Dataset> dataset(Split split) const;
 
+  // A batch as those of dataset(kTrain), of the right sizes and any values, on the CPU.
+  virtual Example random_batch(int64_t batch) const;
+
   // Of a batch of dataset(kTrain), with the model in training mode.
   virtual Loss loss(const Example& batch);
 
@@ -91,6 +99,7 @@ class Task {
 
 // `x` on the device of the module's weights, and in their dtype where it holds real numbers.
 Tensor in_place_of(const torch::nn::Module& module, const Tensor& x);
+Example in_place_of(const torch::nn::Module& module, const Example& x);
 
 // What a task's folder offers to the registry.
 using MakeTask = std::unique_ptr<Task>(const File& config, std::span<const std::string> overrides);

@@ -12,7 +12,8 @@
 namespace perceiver {
 
 // Operations per second that a product of large matrices reaches on the device: its peak in use.
-double measured_peak(at::Device device, at::ScalarType dtype);
+// The matrices are square; a `size` of 0 takes one that is large enough for the device and quick.
+double measured_peak(at::Device device, at::ScalarType dtype, int64_t size = 0);
 
 class Meter {
  public:

@@ -72,8 +72,12 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
     fail("train.batch ({}) must be a multiple of train.accumulate ({})", config_.batch,
          config_.accumulate);
   }
-  examples_ = task_.dataset(Split::kTrain);
-  if (!config_.overfit_batch) held_out_ = task_.dataset(Split::kEval);
+  if (options.only_batch) {
+    only_batch_ = to_device(*options.only_batch, options.device);
+  } else {
+    examples_ = task_.dataset(Split::kTrain);
+    if (!config_.overfit_batch) held_out_ = task_.dataset(Split::kEval);
+  }
   if (!config_.from.empty()) {
     Model from = load_model(find_model(config_.from));
     take_weights(task_.model(), from.task->model(), config_.new_head, from.source);
@@ -142,10 +146,11 @@ void Trainer::start_loader() {
 }
 
 Example Trainer::next_batch() {
+  if (only_batch_) return *only_batch_;
   if (!loader_) start_loader();
-  if (!config_.overfit_batch) return to_device(loader_->next(), options_.device);
-  if (!overfitted_) overfitted_ = to_device(loader_->next(), options_.device);
-  return *overfitted_;
+  const Example batch = to_device(loader_->next(), options_.device);
+  if (config_.overfit_batch) only_batch_ = batch;
+  return batch;
 }
 
 double Trainer::learning_rate() const {

@@ -18,7 +18,8 @@ namespace perceiver {
 
 struct TrainerOptions {
   at::Device device = at::kCPU;
-  int64_t threads = 1;  // that load
+  int64_t threads = 1;                     // that load
+  std::optional<Example> only_batch = {};  // of every step, in place of data: for benchmarks
   // Asked after each step; other than 0: save and stop.
   std::function<int()> stop = [] { return 0; };
   std::function<void(const std::string& line)> say = [](const std::string&) {};
@@ -62,7 +63,7 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Dataset> examples_, held_out_;
   std::unique_ptr<Loader> loader_;
-  std::optional<Example> overfitted_;
+  std::optional<Example> only_batch_;
   int64_t step_ = 0, evaluated_at_ = -1;
   std::optional<double> best_;
   std::atomic<int64_t> skipped_ = 0;

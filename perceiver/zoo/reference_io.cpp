@@ -11,11 +11,11 @@
 namespace perceiver {
 namespace {
 
-// The inputs of one run: names are checked, and dtype is the model's.
+// The inputs of one run: names are checked, device and dtype are the model's.
 class Inputs {
  public:
-  Inputs(const TensorMap& tensors, std::vector<std::string> known, at::ScalarType dtype)
-      : tensors_(tensors), dtype_(dtype) {
+  Inputs(const TensorMap& tensors, std::vector<std::string> known, const at::TensorOptions& place)
+      : tensors_(tensors), place_(place) {
     for (const auto& [name, tensor] : tensors) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       fail("unknown input '{}'{}; the model takes: {}", name, did_you_mean(name, known),
@@ -30,17 +30,19 @@ class Inputs {
     if (found == tensors_.end()) fail("input '{}' is missing", name);
     return found->second;
   }
-  Tensor values(const std::string& name) const { return raw(name).to(dtype_); }
-  Tensor indices(const std::string& name) const { return raw(name).to(at::kLong); }
-  Tensor mask(const std::string& name) const { return has(name) ? raw(name).ne(0) : Tensor(); }
+  Tensor values(const std::string& name) const { return raw(name).to(place_); }
+  Tensor indices(const std::string& name) const { return raw(name).to(place_.dtype(at::kLong)); }
+  Tensor mask(const std::string& name) const {
+    return has(name) ? raw(name).ne(0).to(place_.device()) : Tensor();
+  }
 
  private:
   const TensorMap& tensors_;
-  at::ScalarType dtype_;
+  at::TensorOptions place_;
 };
 
-at::ScalarType dtype_of(torch::nn::Module& module) {
-  return module.parameters().front().scalar_type();
+at::TensorOptions place_of(torch::nn::Module& module) {
+  return module.parameters().front().options();
 }
 
 Tensor channels_first(const Tensor& t) { return t.movedim(-1, -3); }
@@ -53,79 +55,68 @@ void check_ids(const Tensor& ids, int64_t vocabulary_size) {
   }
 }
 
-TensorMap run(LanguageImpl& model, const TensorMap& tensors, const LanguageConfig& config,
-              const std::vector<std::string>& wanted, Reference origin) {
-  const Inputs in(tensors, {"ids", "mask"}, dtype_of(model));
+// One overload a model: what is checked and moved once, and the pass that is left to run.
+ReferencePass pass(LanguageImpl& model, const TensorMap& tensors, const LanguageConfig& config,
+                   const std::vector<std::string>& wanted, Reference origin) {
+  const Inputs in(tensors, {"ids", "mask"}, place_of(model));
   const Tensor ids = in.indices("ids"), mask = in.mask("mask");
   check_ids(ids, config.vocabulary_size);
   // transformers decodes every position the model has, DeepMind's code those of the text.
   const int64_t outputs = origin == Reference::kHuggingFace ? config.num_inputs : ids.size(1);
-  const Tensor positions = at::arange(outputs);
+  const Tensor positions = at::arange(outputs, ids.options());
   Tensor query_mask = mask;
   if (mask.defined()) query_mask = at::constant_pad_nd(mask, {0, outputs - ids.size(1)}, false);
-
-  const Tensor latents = model.encode(ids, mask);
   const auto asked = [&](const char* name) {
     return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
   };
-  TensorMap out{{"logits", model.decode(latents, positions, query_mask)}};
-  if (asked("latents")) out["latents"] = latents;
-  if (asked("logits_unmasked")) out["logits_unmasked"] = model.decode(model.encode(ids), positions);
-  return out;
+  return [=, &model, keep = asked("latents"), unmasked = asked("logits_unmasked")] {
+    const Tensor latents = model.encode(ids, mask);
+    TensorMap out{{"logits", model.decode(latents, positions, query_mask)}};
+    if (keep) out["latents"] = latents;
+    if (unmasked) out["logits_unmasked"] = model.decode(model.encode(ids), positions);
+    return out;
+  };
 }
 
-TensorMap run(TextClassifierImpl& model, const TensorMap& tensors,
-              const TextClassifierConfig& config, const std::vector<std::string>&, Reference) {
-  const Inputs in(tensors, {"ids", "mask"}, dtype_of(model));
-  const Tensor ids = in.indices("ids");
+ReferencePass pass(TextClassifierImpl& model, const TensorMap& tensors,
+                   const TextClassifierConfig& config, const std::vector<std::string>&, Reference) {
+  const Inputs in(tensors, {"ids", "mask"}, place_of(model));
+  const Tensor ids = in.indices("ids"), mask = in.mask("mask");
   check_ids(ids, config.vocabulary_size);
-  return {{"logits", model.forward(ids, in.mask("mask"))}};
+  return [=, &model] { return TensorMap{{"logits", model.forward(ids, mask)}}; };
 }
 
-TensorMap run(ImageNetImpl& model, const TensorMap& tensors, const ImageNetConfig&,
-              const std::vector<std::string>&, Reference origin) {
-  const Inputs in(tensors, {"pixels"}, dtype_of(model));
-  const Tensor pixels = in.values("pixels");
+ReferencePass pass(ImageNetImpl& model, const TensorMap& tensors, const ImageNetConfig&,
+                   const std::vector<std::string>&, Reference origin) {
+  const Inputs in(tensors, {"pixels"}, place_of(model));
+  Tensor pixels = in.values("pixels");
   if (pixels.dim() != 4)
     fail("pixels has shape {}, expected 4 dimensions", to_string(pixels.sizes()));
-  return {
-      {"logits", model.forward(origin == Reference::kDeepMind ? channels_first(pixels) : pixels)}};
+  if (origin == Reference::kDeepMind) pixels = channels_first(pixels);
+  return [=, &model] { return TensorMap{{"logits", model.forward(pixels)}}; };
 }
 
-TensorMap run(OpticalFlowImpl& model, const TensorMap& tensors, const OpticalFlowConfig&,
-              const std::vector<std::string>&, Reference origin) {
+ReferencePass pass(OpticalFlowImpl& model, const TensorMap& tensors, const OpticalFlowConfig&,
+                   const std::vector<std::string>&, Reference origin) {
   const bool deepmind = origin == Reference::kDeepMind;
-  const Inputs in(tensors, {deepmind ? "images" : "patches"}, dtype_of(model));
-  const auto five = [](const Tensor& t, const char* name) {
-    if (t.dim() != 5) fail("{} has shape {}, expected 5 dimensions", name, to_string(t.sizes()));
-    return t;
+  const char* name = deepmind ? "images" : "patches";
+  const Inputs in(tensors, {name}, place_of(model));
+  Tensor pictures = in.values(name);
+  if (pictures.dim() != 5) {
+    fail("{} has shape {}, expected 5 dimensions", name, to_string(pictures.sizes()));
+  }
+  if (deepmind) pictures = channels_first(pictures);
+  return [=, &model] {
+    const Tensor inputs =
+        deepmind ? model.input_array(pictures) : model.input_array_of_patches(pictures);
+    const Tensor flow = model.decode(model.encode(inputs), model.query_array(inputs));
+    return TensorMap{{"flow", flow.permute({0, 2, 3, 1})}};
   };
-  const Tensor inputs = deepmind
-                            ? model.input_array(channels_first(five(in.values("images"), "images")))
-                            : model.input_array_of_patches(five(in.values("patches"), "patches"));
-  const Tensor flow = model.decode(model.encode(inputs), model.query_array(inputs));
-  return {{"flow", flow.permute({0, 2, 3, 1})}};
 }
 
-TensorMap run(MultimodalImpl& model, const TensorMap& tensors, const MultimodalConfig& config,
-              const std::vector<std::string>&, Reference origin) {
-  const Inputs in(tensors, {"audio", "audio_points", "image", "image_points", "label"},
-                  dtype_of(model));
-  const Tensor audio = in.values("audio");
-  const Tensor image = in.values("image");
-  check_shape(audio, {kAny, kAny, 1}, "audio");
-  if (image.dim() != 5) fail("image has shape {}, expected 5 dimensions", to_string(image.sizes()));
-  const int64_t batch = audio.size(0);
-  const Tensor label = in.has("label") ? in.values("label")
-                                       : at::zeros({batch, config.num_classes}, audio.options());
-  // Both references hide the label from the encoder.
-  const Tensor latents =
-      model.encode({{"audio", audio.squeeze(-1)},
-                    {"image", origin == Reference::kDeepMind ? channels_first(image) : image},
-                    {"label", label}},
-                   {{"label", at::ones({batch, 1}, at::kBool)}});
-  if (!in.has("audio_points") && !in.has("image_points")) return model.decode_all(latents);
-
+// The outputs of some modalities that are asked for, by index [O_i]; empty: all of them.
+Modalities points_of(const Inputs& in, const ModalitySizes& sizes) {
+  if (!in.has("audio_points") && !in.has("image_points")) return {};
   const auto points = [&](const char* name, int64_t count) {
     const Tensor indices = in.indices(name);
     if (indices.dim() != 1) fail("{} has shape {}, expected [*]", name, to_string(indices.sizes()));
@@ -135,25 +126,65 @@ TensorMap run(MultimodalImpl& model, const TensorMap& tensors, const MultimodalC
     }
     return indices;
   };
-  const ModalitySizes sizes = model.num_outputs();
-  Modalities outputs = model.decode(latents, {{"audio", points("audio_points", sizes.at("audio"))},
-                                              {"image", points("image_points", sizes.at("image"))},
-                                              {"label", at::zeros({1}, at::kLong)}});
-  outputs["audio"] = outputs["audio"].flatten(1);
-  outputs["label"] = outputs["label"].squeeze(1);
-  return outputs;
+  const Tensor audio = points("audio_points", sizes.at("audio"));
+  return {{"audio", audio},
+          {"image", points("image_points", sizes.at("image"))},
+          {"label", at::zeros({1}, audio.options())}};
+}
+
+ReferencePass pass(MultimodalImpl& model, const TensorMap& tensors, const MultimodalConfig& config,
+                   const std::vector<std::string>&, Reference origin) {
+  const Inputs in(tensors, {"audio", "audio_points", "image", "image_points", "label"},
+                  place_of(model));
+  const Tensor audio = in.values("audio");
+  const Tensor image = in.values("image");
+  check_shape(audio, {kAny, kAny, 1}, "audio");
+  if (image.dim() != 5) fail("image has shape {}, expected 5 dimensions", to_string(image.sizes()));
+  const int64_t batch = audio.size(0);
+  const Tensor label = in.has("label") ? in.values("label")
+                                       : at::zeros({batch, config.num_classes}, audio.options());
+  const Modalities inputs = {
+      {"audio", audio.squeeze(-1)},
+      {"image", origin == Reference::kDeepMind ? channels_first(image) : image},
+      {"label", label}};
+  // Both references hide the label from the encoder.
+  const Modalities hidden = model.hide({"label"}, batch);
+  const Modalities points = points_of(in, model.num_outputs());
+  return [=, &model] {
+    const Tensor latents = model.encode(inputs, hidden);
+    if (points.empty()) return model.decode_all(latents);
+    Modalities outputs = model.decode(latents, points);
+    outputs["audio"] = outputs["audio"].flatten(1);
+    outputs["label"] = outputs["label"].squeeze(1);
+    return outputs;
+  };
+}
+
+// The outputs that are wanted, which the model must have.
+TensorMap picked(const TensorMap& outputs, const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return outputs;
+  TensorMap some;
+  std::vector<std::string> known;
+  for (const auto& [name, tensor] : outputs) known.push_back(name);
+  for (const std::string& name : wanted) {
+    if (!outputs.contains(name)) {
+      fail("unknown output '{}'{}; the model gives: {}", name, did_you_mean(name, known),
+           fmt::join(known, ", "));
+    }
+    some[name] = outputs.at(name);
+  }
+  return some;
 }
 
 }  // namespace
 
-TensorMap run_reference(Model& model, const TensorMap& inputs,
-                        const std::vector<std::string>& wanted) {
-  at::NoGradGuard no_grad;
+ReferencePass reference_pass(Model& model, const TensorMap& inputs,
+                             const std::vector<std::string>& wanted) {
   torch::nn::Module& module = model.task->model();
-  const TensorMap outputs = with_settings(model.settings, {}, [&](const auto& s) {
+  ReferencePass run = with_settings(model.settings, {}, [&](const auto& s) {
     using Config = std::decay_t<decltype(s.model)>;
     const auto as = [&]<typename Impl>(std::type_identity<Impl>) {
-      return run(dynamic_cast<Impl&>(module), inputs, s.model, wanted, model.origin);
+      return pass(dynamic_cast<Impl&>(module), inputs, s.model, wanted, model.origin);
     };
     if constexpr (std::is_same_v<Config, LanguageConfig>) {
       return as(std::type_identity<LanguageImpl>{});
@@ -167,21 +198,18 @@ TensorMap run_reference(Model& model, const TensorMap& inputs,
       return as(std::type_identity<MultimodalImpl>{});
     } else {
       fail("{}: neither reference has a model for the task '{}'", model.source, s.task);
-      return TensorMap{};
+      return ReferencePass();
     }
   });
-  if (wanted.empty()) return outputs;
-  TensorMap picked;
-  std::vector<std::string> known;
-  for (const auto& [name, tensor] : outputs) known.push_back(name);
-  for (const std::string& name : wanted) {
-    if (!outputs.contains(name)) {
-      fail("unknown output '{}'{}; the model gives: {}", name, did_you_mean(name, known),
-           fmt::join(known, ", "));
-    }
-    picked[name] = outputs.at(name);
-  }
-  return picked;
+  return [run = std::move(run), wanted] {
+    at::NoGradGuard no_grad;
+    return picked(run(), wanted);
+  };
+}
+
+TensorMap run_reference(Model& model, const TensorMap& inputs,
+                        const std::vector<std::string>& wanted) {
+  return reference_pass(model, inputs, wanted)();
 }
 
 }  // namespace perceiver

@@ -22,10 +22,14 @@ class AudioSetTask : public Task {
 
   ModelSummary summary(Split) const override { return model_->summary(); }
 
-  Tensor forward_random(int64_t batch, Split) override {
+  Example random_inputs(int64_t batch) const override {
     const AudioSetConfig& c = config_.model;
-    const Tensor video = at::rand({batch, c.num_frames, 3, c.image_size, c.image_size});
-    return model_(video, at::rand({batch, c.num_samples}) * 2 - 1).unsqueeze(1);
+    return {{"video", at::rand({batch, c.num_frames, 3, c.image_size, c.image_size})},
+            {"audio", at::rand({batch, c.num_samples}) * 2 - 1}};
+  }
+
+  Tensor forward(const Example& inputs, Split) override {
+    return model_(inputs.at("video"), inputs.at("audio")).unsqueeze(1);
   }
 
   // -> video uint8 [views, T, 3, H, W], audio [views, S] in [-1, 1]

@@ -21,11 +21,14 @@ class GlueBenchmark : public Task {
   ModelSummary summary(Split) const override { return model_->summary(); }
 
   // -> the answers of all tasks one after another, [B, 1, answers]
-  Tensor forward_random(int64_t batch, Split) override {
+  Example random_inputs(int64_t batch) const override {
     const GlueConfig& c = config_.model;
-    const Tensor ids = at::randint(c.vocabulary_size, {batch, model_->max_length()}, at::kLong);
-    const Tensor tasks = at::randint(static_cast<int64_t>(c.tasks.size()), {batch}, at::kLong);
-    return at::cat(model_->forward(ids, {}, tasks), 1).unsqueeze(1);
+    return {{"ids", at::randint(c.vocabulary_size, {batch, model_->max_length()}, at::kLong)},
+            {"tasks", at::randint(static_cast<int64_t>(c.tasks.size()), {batch}, at::kLong)}};
+  }
+
+  Tensor forward(const Example& inputs, Split) override {
+    return at::cat(model_->forward(inputs.at("ids"), {}, inputs.at("tasks")), 1).unsqueeze(1);
   }
 
   Example read(std::span<const File> files) const override {

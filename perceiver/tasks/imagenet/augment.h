@@ -25,6 +25,8 @@ struct AugmentConfig {
   RandAugmentConfig randaugment = {};
   double mixup = 0.2;  // both parameters of the Beta distribution; 0: none
   bool cutmix = true;  // of half a batch, where there is MixUp too, else of all
+
+  bool mixes() const { return mixup > 0.0 || cutmix; }
 };
 
 template <typename Visitor>

@@ -52,7 +52,7 @@ class PictureDataset : public Dataset {
   Example batch(const std::vector<Example>& examples, Rng& rng) const override;
 
  private:
-  bool mixes() const { return augment_ && (augment_->mixup > 0.0 || augment_->cutmix); }
+  bool mixes() const { return augment_ && augment_->mixes(); }
   Tensor prepared(int64_t index, Rng& rng) const;  // uint8 [3, S, S]
 
   PictureCache pictures_;

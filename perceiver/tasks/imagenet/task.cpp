@@ -30,9 +30,13 @@ class ImageNetTask : public Task {
 
   ModelSummary summary(Split) const override { return model_->summary(); }
 
-  Tensor forward_random(int64_t batch, Split) override {
+  Example random_inputs(int64_t batch) const override {
     const int64_t size = config_.model.image_size;
-    return model_(at::randn({batch, 3, size, size})).unsqueeze(1);
+    return {{"pixels", at::randn({batch, 3, size, size})}};
+  }
+
+  Tensor forward(const Example& inputs, Split) override {
+    return model_(inputs.at("pixels")).unsqueeze(1);
   }
 
   Example read(std::span<const File> files) const override {
@@ -70,6 +74,16 @@ class ImageNetTask : public Task {
     std::vector<LabelledFile> files = held_out_files(data.folders, model.num_classes);
     if (files.empty()) return {};
     return std::make_unique<PictureDataset>(std::move(files), model, data.cache_gib, std::nullopt);
+  }
+
+  Example random_batch(int64_t batch) const override {
+    const AugmentConfig& augment = config_.data.augment;
+    const int64_t size = config_.model.image_size, mixed = augment.mixes() ? 2 : 1;
+    Example made = {{"pixels", at::randint(256, {batch, mixed, 3, size, size}, at::kByte)},
+                    {"labels", at::randint(config_.model.num_classes, {batch, mixed}, at::kLong)}};
+    Rng rng(0);
+    if (augment.mixes()) add_mixes(made, augment, rng);
+    return made;
   }
 
   Loss loss(const Example& batch) override {

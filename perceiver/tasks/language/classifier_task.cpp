@@ -20,10 +20,13 @@ class TextClassification : public Task {
   ModelSummary summary(Split) const override { return model_->summary(); }
 
   // -> [B, 1, classes]
-  Tensor forward_random(int64_t batch, Split) override {
+  Example random_inputs(int64_t batch) const override {
     const TextClassifierConfig& c = config_.model;
-    const Tensor ids = at::randint(c.vocabulary_size, {batch, c.num_inputs}, at::kLong);
-    return model_(ids).unsqueeze(1);
+    return {{"ids", at::randint(c.vocabulary_size, {batch, c.num_inputs}, at::kLong)}};
+  }
+
+  Tensor forward(const Example& inputs, Split) override {
+    return model_(inputs.at("ids")).unsqueeze(1);
   }
 
   Example read(std::span<const File> files) const override {

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -38,10 +39,12 @@ class MaskedLanguageTask : public Task {
 
   ModelSummary summary(Split) const override { return model_->summary(); }
 
-  Tensor forward_random(int64_t batch, Split) override {
+  Example random_inputs(int64_t batch) const override {
     const ModelConfig& c = config_.model;
-    return model_(at::randint(c.vocabulary_size, {batch, c.num_inputs}, at::kLong));
+    return {{"ids", at::randint(c.vocabulary_size, {batch, c.num_inputs}, at::kLong)}};
   }
+
+  Tensor forward(const Example& inputs, Split) override { return model_(inputs.at("ids")); }
 
   Example read(std::span<const File> files) const override {
     return read_bytes(files, config_.model.vocabulary_size, config_.model.num_inputs);
@@ -65,8 +68,7 @@ class MaskedLanguageTask : public Task {
 
   double train_flops() const override {
     if constexpr (std::is_same_v<Model, Language>) {
-      const double queries = config_.data.mask_probability * config_.model.num_inputs;
-      return 3.0 * model_->summary(std::lround(queries)).flops();
+      return 3.0 * model_->summary(usual_num_masked()).flops();
     }
     return Task::train_flops();
   }
@@ -76,6 +78,19 @@ class MaskedLanguageTask : public Task {
     if (split == Split::kEval && data.held_out.empty() && data.held_out_share == 0.0) return {};
     return std::make_unique<MaskedTextDataset>(language_documents(data, split == Split::kEval),
                                                tokenizer(), data, config_.model.num_inputs);
+  }
+
+  Example random_batch(int64_t batch) const override {
+    const ModelConfig& c = config_.model;
+    const int64_t masked = std::max<int64_t>(1, usual_num_masked());
+    const auto ids = [&](int64_t count) {
+      return at::randint(c.vocabulary_size, {batch, count}, at::kLong);
+    };
+    return {{"ids", ids(c.num_inputs)},
+            {"mask", at::ones({batch, c.num_inputs}, at::kBool)},
+            {"positions", std::get<1>(at::rand({batch, c.num_inputs}).topk(masked))},
+            {"targets", ids(masked)},
+            {"bytes", at::ones({batch, masked}, at::kLong)}};
   }
 
   Loss loss(const Example& batch) override {
@@ -107,6 +122,11 @@ class MaskedLanguageTask : public Task {
   static Tensor cross_entropy(const Tensor& logits, const Tensor& targets) {
     return at::cross_entropy_loss(logits.flatten(0, 1).to(at::kFloat), targets.flatten(), {},
                                   at::Reduction::Sum, kNoTarget);
+  }
+
+  int64_t usual_num_masked() const {
+    return std::lround(config_.data.mask_probability *
+                       static_cast<double>(config_.model.num_inputs));
   }
 
   // Read when it is needed: a model can be looked at without it.

@@ -25,13 +25,16 @@ class MultimodalTask : public Task {
                                                   : model_->num_outputs());
   }
 
-  Tensor forward_random(int64_t batch, Split split) override {
+  Example random_inputs(int64_t batch) const override {
     const MultimodalConfig& c = config_.model;
+    return {{"audio", at::rand({batch, c.num_frames * c.samples_per_frame}) * 2 - 1},
+            {"image", at::rand({batch, c.num_frames, 3, c.image_size, c.image_size})},
+            {"label", at::zeros({batch, c.num_classes})}};
+  }
+
+  Tensor forward(const Example& inputs, Split split) override {
     const Tensor latents =
-        model_->encode({{"audio", at::rand({batch, c.num_frames * c.samples_per_frame}) * 2 - 1},
-                        {"image", at::rand({batch, c.num_frames, 3, c.image_size, c.image_size})},
-                        {"label", at::zeros({batch, c.num_classes})}},
-                       {{"label", at::ones({batch, 1}, at::kBool)}});
+        model_->encode(inputs, model_->hide({"label"}, inputs.at("label").size(0)));
     const auto outputs = [&](const Modalities& points) {
       const Tensor packed = model_->outputs(latents, points);
       model_->heads(packed, points);
@@ -39,7 +42,7 @@ class MultimodalTask : public Task {
     };
     if (split == Split::kTrain) return outputs(model_->random_points());
     const int64_t all = summary(split).outputs.index;
-    return decode_in_slices(all, c.decode_slice, [&](int64_t begin, int64_t end) {
+    return decode_in_slices(all, config_.model.decode_slice, [&](int64_t begin, int64_t end) {
       return outputs(model_->points(begin, end));
     });
   }

@@ -25,10 +25,13 @@ class OpticalFlowTask : public Task {
 
   ModelSummary summary(Split) const override { return model_->summary(); }
 
-  Tensor forward_random(int64_t batch, Split) override {
+  Example random_inputs(int64_t batch) const override {
     const OpticalFlowConfig& c = config_.model;
-    const Tensor flow = model_(at::rand({batch, 2, 3, c.height, c.width}) * 2 - 1);
-    return pixels_to_elements(flow);
+    return {{"frames", at::rand({batch, 2, 3, c.height, c.width}) * 2 - 1}};
+  }
+
+  Tensor forward(const Example& inputs, Split) override {
+    return pixels_to_elements(model_(inputs.at("frames")));
   }
 
   // -> tile uint8 [1, 2, 3, h, w], the middle one of two frames of any size
@@ -70,6 +73,13 @@ class OpticalFlowTask : public Task {
     const ImageSize size{config_.model.height, config_.model.width};
     return split == Split::kTrain ? flow_training_data(config_.data, size)
                                   : flow_held_out_data(config_.data, size);
+  }
+
+  Example random_batch(int64_t batch) const override {
+    const OpticalFlowConfig& c = config_.model;
+    return {{"frames", at::randint(256, {batch, 2, 3, c.height, c.width}, at::kByte)},
+            {"flow", at::randn({batch, 2, c.height, c.width})},
+            {"valid", at::ones({batch, c.height, c.width}, at::kBool)}};
   }
 
   Loss loss(const Example& batch) override {

@@ -29,10 +29,14 @@ class EntityTask : public Task {
 
   ModelSummary summary(Split) const override { return model_->summary(); }
 
-  Tensor forward_random(int64_t batch, Split) override {
+  Example random_inputs(int64_t batch) const override {
     const EntityConfig& c = config_.model.entities;
-    const Tensor mask = at::ones({batch, c.num_entities}, at::kBool);
-    return model_->forward(random_entities(batch, c), mask).entity_embeddings;
+    return {{"entities", random_entities(batch, c)},
+            {"mask", at::ones({batch, c.num_entities}, at::kBool)}};
+  }
+
+  Tensor forward(const Example& inputs, Split) override {
+    return model_->forward(inputs.at("entities"), inputs.at("mask")).entity_embeddings;
   }
 
  private:

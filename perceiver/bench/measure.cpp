@@ -1,0 +1,62 @@
+#include "perceiver/bench/measure.h"
+
+#include <ATen/DeviceAccelerator.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+namespace perceiver {
+namespace {
+
+constexpr size_t kFewestPasses = 3, kMostPasses = 1000;
+
+// Of sorted values, at a share of the way from the first to the last.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
+void wait_for(at::Device device) {
+  if (!device.is_cpu()) at::accelerator::synchronizeDevice(device.index());
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {.median = quantile(values, 0.5),
+          .lower_quartile = quantile(values, 0.25),
+          .upper_quartile = quantile(values, 0.75),
+          .fastest = values.front(),
+          .slowest = values.back()};
+}
+
+std::vector<double> measure(const std::function<void()>& pass, at::Device device,
+                            const GoOn& go_on) {
+  const int warm_ups = device.is_cpu() ? 1 : 5;
+  for (int i = 0; i < warm_ups; ++i) pass();
+  wait_for(device);
+  std::vector<double> seconds;
+  while (go_on(seconds)) {
+    const auto start = std::chrono::steady_clock::now();
+    pass();
+    wait_for(device);
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return seconds;
+}
+
+GoOn enough(int64_t passes, double seconds) {
+  return [=](const std::vector<double>& so_far) {
+    if (passes > 0) return so_far.size() < static_cast<size_t>(passes);
+    if (so_far.size() < kFewestPasses) return true;
+    return so_far.size() < kMostPasses && std::reduce(so_far.begin(), so_far.end()) < seconds;
+  };
+}
+
+}  // namespace perceiver
