@@ -1,6 +1,8 @@
-// Pictures a second that are cropped, augmented and handed over in pairs to be mixed, decoded
-// before or every time:
+// What one core loads in a second. Pictures that are cropped, augmented and handed over in pairs to
+// be mixed, decoded before or every time; and whole batches of the small models of language and
+// flow:
 //   build/loader_bench --benchmark_filter=small
+//   build/loader_bench --benchmark_filter=mini
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
@@ -8,8 +10,10 @@
 #include <filesystem>
 
 #include "perceiver/core/file.h"
+#include "perceiver/data/loader.h"
 #include "perceiver/media/image.h"
 #include "perceiver/tasks/imagenet/dataset.h"
+#include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
@@ -63,12 +67,50 @@ void load(benchmark::State& state, const SharedDataset& dataset) {
       benchmark::Counter(2.0 * static_cast<double>(index), benchmark::Counter::kIsRate);
 }
 
+// Two megabytes of lines of words.
+std::string text() {
+  const fs::path file = fs::temp_directory_path() / "perceiver_loader_bench.txt";
+  std::string words;
+  Rng rng(0);
+  while (words.size() < 2 << 20) {
+    for (int64_t letters = 1 + rng.integer(9); letters > 0; --letters) {
+      words += static_cast<char>('a' + rng.integer(26));
+    }
+    words += rng.chance(0.08) ? '\n' : ' ';
+  }
+  write_file(file, words);
+  return file.string();
+}
+
+// By a loader of one thread; time is the processor's, that of all threads.
+void batches(benchmark::State& state, const std::string& config,
+             const std::vector<std::string>& overrides) {
+  const std::unique_ptr<Task> task = make_task(read_file(config), overrides);
+  const std::unique_ptr<Dataset> dataset = task->dataset(Split::kTrain);
+  const int64_t batch = task->train_config().batch;
+  Loader loader(*dataset, {.batch = batch});
+  for (int i = 0; i < 10; ++i) loader.next();  // until all textures are made
+  for (auto _ : state) benchmark::DoNotOptimize(loader.next());
+  state.counters["examples/s"] =
+      benchmark::Counter(static_cast<double>(batch), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void register_batches(const char* name, const std::string& config,
+                      const std::vector<std::string>& overrides) {
+  benchmark::RegisterBenchmark(name, batches, config, overrides)
+      ->MeasureProcessCPUTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
 void register_all() {
   constexpr double kEnough = 1.0;
   benchmark::RegisterBenchmark("small/cached", load, small(kEnough))->UseRealTime();
   benchmark::RegisterBenchmark("small/decoded", load, small(0.0))->UseRealTime();
   benchmark::RegisterBenchmark("full/cached", load, full(kEnough))->UseRealTime();
   benchmark::RegisterBenchmark("full/decoded", load, full(0.0))->UseRealTime();
+  register_batches("mini/flow", "configs/flow_mini.toml", {});
+  register_batches("mini/language", "configs/language_bytes_mini.toml",
+                   {fmt::format("data.train=[\"{}\"]", text()), "train.batch=256"});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/file.h"
 
 namespace perceiver {
 namespace {
@@ -37,7 +38,8 @@ std::ifstream open(const fs::path& path) {
 
 }  // namespace
 
-Documents::Documents(const std::vector<std::string>& paths, DocumentUnit unit) {
+Documents::Documents(const std::vector<std::string>& paths, DocumentUnit unit, int64_t room)
+    : room_(room) {
   for (const std::string& path : paths) {
     for (const fs::path& file : files_of(path)) add_file(file, unit);
   }
@@ -45,8 +47,9 @@ Documents::Documents(const std::vector<std::string>& paths, DocumentUnit unit) {
 
 void Documents::add_file(const fs::path& path, DocumentUnit unit) {
   const auto file = static_cast<int32_t>(files_.size());
-  files_.push_back(path);
-  if (unit == DocumentUnit::kFile && path.extension() != ".jsonl") {
+  files_.push_back({path, path.extension() == ".jsonl", {}});
+  take_text(files_.back());
+  if (unit == DocumentUnit::kFile && !files_.back().is_json) {
     const auto length = static_cast<int64_t>(fs::file_size(path));
     if (length > 0) documents_.push_back({0, length, file, 1});
     return;
@@ -64,8 +67,20 @@ void Documents::add_file(const fs::path& path, DocumentUnit unit) {
   }
 }
 
+void Documents::take_text(TextFile& file) {
+  const auto length = static_cast<int64_t>(fs::file_size(file.path));
+  if (length > room_) return;
+  file.text = read_file(file.path).bytes;
+  room_ -= static_cast<int64_t>(file.text.size());
+}
+
 void Documents::keep(int64_t begin, int64_t end) {
   documents_ = std::vector(documents_.begin() + begin, documents_.begin() + end);
+  std::vector<bool> kept(files_.size());
+  for (const Document& document : documents_) kept[document.file] = true;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (!kept[i]) files_[i].text = {};
+  }
 }
 
 std::string Documents::window(int64_t first, int64_t count, int64_t bytes, Rng& rng) const {
@@ -79,7 +94,7 @@ std::string Documents::window(int64_t first, int64_t count, int64_t bytes, Rng& 
   for (int64_t i = 0; i < std::min(count, size()); ++i) {
     const Document& document = documents_[(first + i) % size()];
     Piece piece{&document, "", document.length};
-    if (is_json(document)) {
+    if (files_[document.file].is_json) {
       piece.text = json_text(document);
       piece.length = static_cast<int64_t>(piece.text.size());
     }
@@ -95,24 +110,22 @@ std::string Documents::window(int64_t first, int64_t count, int64_t bytes, Rng& 
     const int64_t from = std::clamp<int64_t>(begin - at, 0, piece.length);
     const int64_t to = std::clamp<int64_t>(end - at, from, piece.length);
     if (to > from) {
-      window += is_json(*piece.document) ? piece.text.substr(from, to - from)
-                                         : read(*piece.document, from, to);
+      window +=
+          piece.text.empty() ? read(*piece.document, from, to) : piece.text.substr(from, to - from);
     }
     at += piece.length + 1;
   }
   return window;
 }
 
-bool Documents::is_json(const Document& document) const {
-  return files_[document.file].extension() == ".jsonl";
-}
-
 std::string Documents::read(const Document& document, int64_t begin, int64_t end) const {
-  std::ifstream stream = open(files_[document.file]);
+  const TextFile& file = files_[document.file];
+  if (!file.text.empty()) return file.text.substr(document.offset + begin, end - begin);
+  std::ifstream stream = open(file.path);
   std::string text(end - begin, '\0');
   stream.seekg(document.offset + begin);
   if (!stream.read(text.data(), end - begin)) {
-    fail("{}: is shorter than it was when training began", files_[document.file].string());
+    fail("{}: is shorter than it was when training began", file.path.string());
   }
   return text;
 }
@@ -121,7 +134,7 @@ std::string Documents::json_text(const Document& document) const {
   const auto json = nlohmann::json::parse(read(document, 0, document.length), nullptr,
                                           /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("text") || !json["text"].is_string()) {
-    fail("{}:{}: must be a JSON object with a string 'text'", files_[document.file].string(),
+    fail("{}:{}: must be a JSON object with a string 'text'", files_[document.file].path.string(),
          document.line);
   }
   return json["text"].get<std::string>();

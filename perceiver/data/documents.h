@@ -1,5 +1,5 @@
 // Documents of text files: a line each, a file each, or the key "text" of each line of a .jsonl.
-// Texts stay on disk; what is kept is where each begins.
+// What is kept is where each begins, and the texts of files as long as there is room for them.
 #pragma once
 
 #include <array>
@@ -20,7 +20,9 @@ constexpr std::array<std::string_view, 2> enum_words(DocumentUnit) { return {"li
 class Documents {
  public:
   // Files, and folders with .txt and .jsonl files at any depth, in the order of their names.
-  Documents(const std::vector<std::string>& paths, DocumentUnit unit);
+  // `room` is in bytes; texts of files for which there is none stay on disk.
+  static constexpr int64_t kRoom = 1LL << 30;
+  Documents(const std::vector<std::string>& paths, DocumentUnit unit, int64_t room = kRoom);
 
   int64_t size() const { return static_cast<int64_t>(documents_.size()); }
 
@@ -37,12 +39,19 @@ class Documents {
     int32_t file, line;      // line counts from 1
   };
 
+  struct TextFile {
+    std::filesystem::path path;
+    bool is_json;
+    std::string text;  // empty: on disk
+  };
+
   void add_file(const std::filesystem::path& path, DocumentUnit unit);
+  void take_text(TextFile& file);
   std::string read(const Document& document, int64_t begin, int64_t end) const;
   std::string json_text(const Document& document) const;
-  bool is_json(const Document& document) const;
 
-  std::vector<std::filesystem::path> files_;
+  int64_t room_;
+  std::vector<TextFile> files_;
   std::vector<Document> documents_;
 };
 

@@ -47,14 +47,23 @@ TEST_F(DocumentsTest, OfAFolderAreThoseOfItsTextsInOrder) {
 
 TEST_F(DocumentsTest, WindowsAreEveryPartOfTheTextAndNothingElse) {
   const Documents documents({folder}, DocumentUnit::kLine);
+  const Documents on_disk({folder}, DocumentUnit::kLine, /*room=*/0);
   const std::string text = all(documents);
   std::set<std::string> expected, seen;
   for (size_t i = 0; i + 7 <= text.size(); ++i) expected.insert(text.substr(i, 7));
   for (uint64_t i = 0; i < 500; ++i) {
-    Rng rng(i);
-    seen.insert(documents.window(0, 5, 7, rng));
+    Rng rng(i), same(i);
+    const std::string window = documents.window(0, 5, 7, rng);
+    EXPECT_EQ(window, on_disk.window(0, 5, 7, same));
+    seen.insert(window);
   }
   EXPECT_EQ(seen, expected);
+}
+
+TEST_F(DocumentsTest, AreThoseOfTheBeginningWhateverBecomesOfTheFile) {
+  const Documents documents({folder / "b.txt"}, DocumentUnit::kLine);
+  write_file(folder / "b.txt", "four");
+  EXPECT_EQ(all(documents), "one\ntwo words\nthree");
 }
 
 TEST_F(DocumentsTest, SomeCanBeKept) {
@@ -82,7 +91,7 @@ TEST_F(DocumentsTest, WhatCannotBeReadIsNamed) {
               (folder / "bad.jsonl").string() + ":" + std::to_string(line) +
                   ": must be a JSON object with a string 'text'");
   }
-  const Documents lines({folder / "b.txt"}, DocumentUnit::kLine);
+  const Documents lines({folder / "b.txt"}, DocumentUnit::kLine, /*room=*/0);
   write_file(folder / "b.txt", "one");
   EXPECT_EQ(error_of([&] { all(lines); }),
             (folder / "b.txt").string() + ": is shorter than it was when training began");

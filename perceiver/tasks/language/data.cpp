@@ -130,14 +130,23 @@ Example MaskedTextDataset::batch(const std::vector<Example>& examples, Rng&) con
   for (const Example& example : examples) {
     longest = std::max(longest, example.at("positions").size(0));
   }
-  std::vector<Example> padded = examples;
-  for (Example& example : padded) {
-    const int64_t missing = longest - example.at("positions").size(0);
-    example["positions"] = at::constant_pad_nd(example["positions"], {0, missing}, 0);
-    example["targets"] = at::constant_pad_nd(example["targets"], {0, missing}, kNoTarget);
-    example["bytes"] = at::constant_pad_nd(example["bytes"], {0, missing}, 0);
-  }
-  return stack(padded);
+  const auto padded = [&](const char* name, int64_t filling) {
+    Tensor rows = at::full({static_cast<int64_t>(examples.size()), longest}, filling, at::kLong);
+    auto* row = rows.data_ptr<int64_t>();
+    for (const Example& example : examples) {
+      const Tensor& values = example.at(name);
+      std::copy_n(values.data_ptr<int64_t>(), values.numel(), row);
+      row += longest;
+    }
+    return rows;
+  };
+  std::vector<Example> texts;
+  for (const Example& e : examples) texts.push_back({{"ids", e.at("ids")}, {"mask", e.at("mask")}});
+  Example batch = stack(texts);
+  batch["positions"] = padded("positions", 0);
+  batch["targets"] = padded("targets", kNoTarget);
+  batch["bytes"] = padded("bytes", 0);
+  return batch;
 }
 
 Documents language_documents(const LanguageDataConfig& config, bool held_out) {

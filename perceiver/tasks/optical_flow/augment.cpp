@@ -117,6 +117,14 @@ FlowPair crop_flow(const FlowPair& pair, const Places& places, float grow_x, flo
   return out;
 }
 
+// A crop of the pair as it is.
+FlowPair part_of(const FlowPair& pair, ImageSize crop, const CropPlace& place) {
+  const auto part = [&](const Tensor& x) {
+    return x.narrow(-2, place.top, crop.height).narrow(-1, place.left, crop.width);
+  };
+  return {part(pair.frames), part(pair.flow), part(pair.valid)};
+}
+
 }  // namespace
 
 void erase(Tensor frame, const FlowAugmentConfig& config, Rng& rng) {
@@ -150,6 +158,10 @@ FlowPair crop_of(const Tensor& frames, const FlowPair& pair, ImageSize crop,
 
 FlowPair augment(const FlowPair& pair, ImageSize crop, const FlowAugmentConfig& config,
                  double strength, Rng& rng) {
+  const ImageSize from{pair.frames.size(2), pair.frames.size(3)};
+  if (strength == 0.0 && from.height >= crop.height && from.width >= crop.width) {
+    return part_of(pair, crop, random_place(from, crop, config, strength, rng));
+  }
   const Tensor frames = pair.frames.to(at::kFloat).contiguous();
   if (strength > 0.0) {
     const FramePixels first = pixels_of(frames[0]), second = pixels_of(frames[1]);
@@ -161,7 +173,6 @@ FlowPair augment(const FlowPair& pair, ImageSize crop, const FlowAugmentConfig& 
     }
     if (rng.chance(strength * config.erase_share)) erase(frames[1], config, rng);
   }
-  const ImageSize from{frames.size(2), frames.size(3)};
   return crop_of(frames, pair, crop, random_place(from, crop, config, strength, rng));
 }
 

@@ -8,13 +8,14 @@ namespace perceiver {
 void blur_motion(Rendering& frame, double shutter) {
   constexpr int kMost = 16;  // samples: a pixel apart, further where the blur is longer
   const std::vector<float> sharp = frame.colours;
+  const int64_t pixels = frame.height * frame.width;
   const auto right = static_cast<float>(frame.width - 1),
              low = static_cast<float>(frame.height - 1);
   int64_t i = 0;
   for (int64_t row = 0; row < frame.height; ++row) {
     for (int64_t column = 0; column < frame.width; ++column, ++i) {
-      const float u = static_cast<float>(shutter) * frame.motion[2 * i];
-      const float v = static_cast<float>(shutter) * frame.motion[2 * i + 1];
+      const float u = static_cast<float>(shutter) * frame.motion[i];
+      const float v = static_cast<float>(shutter) * frame.motion[pixels + i];
       const float length = std::min(std::max(std::fabs(u), std::fabs(v)), 1.0f * kMost);
       const int samples = std::min(static_cast<int>(length) + 1, kMost);
       if (samples == 1) continue;
@@ -25,9 +26,11 @@ void blur_motion(Rendering& frame, double shutter) {
         const float y = std::clamp(static_cast<float>(row) + time * v, 0.0f, low);
         const auto at =
             static_cast<int64_t>(y + 0.5f) * frame.width + static_cast<int64_t>(x + 0.5f);
-        for (int c = 0; c < 3; ++c) sum[c] += sharp[3 * at + c];
+        for (int c = 0; c < 3; ++c) sum[c] += sharp[c * pixels + at];
       }
-      for (int c = 0; c < 3; ++c) frame.colours[3 * i + c] = sum[c] / static_cast<float>(samples);
+      for (int c = 0; c < 3; ++c) {
+        frame.colours[c * pixels + i] = sum[c] / static_cast<float>(samples);
+      }
     }
   }
 }
@@ -35,21 +38,25 @@ void blur_motion(Rendering& frame, double shutter) {
 void add_fog(Rendering& frame, const Fog& fog) {
   std::vector<float> row(frame.width);
   for (int64_t y = 0; y < frame.height; ++y) {
-    fog.thickness.row(y, row);
-    for (int64_t x = 0; x < frame.width; ++x) {
-      const float share = std::clamp(static_cast<float>(fog.density) * (1.0f + row[x]), 0.0f, 0.9f);
-      float* colour = frame.colours.data() + 3 * (y * frame.width + x);
-      for (int c = 0; c < 3; ++c) colour[c] += share * (fog.colour[c] - colour[c]);
+    fog.thickness.row(0, y, row);
+    for (float& share : row) {
+      share = std::clamp(static_cast<float>(fog.density) * (1.0f + share), 0.0f, 0.9f);
+    }
+    for (int c = 0; c < 3; ++c) {
+      float* colour = frame.colours.data() + (c * frame.height + y) * frame.width;
+      for (int64_t x = 0; x < frame.width; ++x) colour[x] += row[x] * (fog.colour[c] - colour[x]);
     }
   }
 }
 
 void change_light(Rendering& frame, const Light& light) {
-  for (size_t i = 0; i < frame.colours.size(); i += 3) {
-    for (size_t c = 0; c < 3; ++c) {
-      const float value = frame.colours[i + c] / 255.0f;
-      frame.colours[i + c] = 255.0f * (light.gain[c] * value + light.offset[c] +
-                                       light.bend[c] * value * (1.0f - value));
+  const int64_t pixels = frame.height * frame.width;
+  for (int c = 0; c < 3; ++c) {
+    const float gain = light.gain[c], offset = light.offset[c], bend = light.bend[c];
+    float* colour = frame.colours.data() + c * pixels;
+    for (int64_t i = 0; i < pixels; ++i) {
+      const float value = colour[i] / 255.0f;
+      colour[i] = 255.0f * (gain * value + offset + bend * value * (1.0f - value));
     }
   }
 }
@@ -58,13 +65,24 @@ void add_noise(Rendering& frame, double deviation, Rng& rng) {
   // Four random bytes added up are near enough to normal, and one draw makes two such sums.
   constexpr float kMean = 4 * 127.5f, kDeviation = 147.8f;  // sqrt(4 (256^2 - 1) / 12)
   const float scale = static_cast<float>(deviation) / kDeviation;
-  const auto sum = [](uint64_t b) {
-    return static_cast<float>((b & 255) + (b >> 8 & 255) + (b >> 16 & 255) + (b >> 24 & 255));
+  const int64_t pixels = frame.height * frame.width;
+  float* red = frame.colours.data();
+  float *green = red + pixels, *blue = green + pixels;
+  const auto noise = [&](uint64_t bits) {
+    // Bytes next to each other added, then the two sums of them.
+    const uint64_t pairs = (bits & 0x00FF00FF) + (bits >> 8 & 0x00FF00FF);
+    return scale *
+           (static_cast<float>(static_cast<int32_t>((pairs >> 16) + (pairs & 0xFFFF))) - kMean);
   };
-  for (size_t i = 0; i < frame.colours.size(); i += 2) {
-    const uint64_t bits = rng.bits();
-    frame.colours[i] += scale * (sum(bits) - kMean);
-    if (i + 1 < frame.colours.size()) frame.colours[i + 1] += scale * (sum(bits >> 32) - kMean);
+  int64_t i = 0;
+  for (; i + 1 < pixels; i += 2) {
+    const uint64_t a = rng.bits(), b = rng.bits(), c = rng.bits();
+    red[i] += noise(a), green[i] += noise(a >> 32), blue[i] += noise(b);
+    red[i + 1] += noise(b >> 32), green[i + 1] += noise(c), blue[i + 1] += noise(c >> 32);
+  }
+  if (i < pixels) {
+    const uint64_t a = rng.bits(), b = rng.bits();
+    red[i] += noise(a), green[i] += noise(a >> 32), blue[i] += noise(b);
   }
 }
 

@@ -10,13 +10,12 @@
 namespace perceiver {
 namespace {
 
-void copy_frame(const Rendering& from, uint8_t* to) {
-  const int64_t pixels = from.height * from.width;
-  for (int64_t i = 0; i < pixels; ++i) {
-    for (int64_t c = 0; c < 3; ++c) {
-      const float value = std::clamp(from.colours[3 * i + c], 0.0f, 255.0f);
-      to[c * pixels + i] = static_cast<uint8_t>(value + 0.5f);
-    }
+void copy_frame(const Rendering& from, uint8_t* __restrict to) {
+  const float* __restrict colours = from.colours.data();
+  const auto values = static_cast<int64_t>(from.colours.size());
+  for (int64_t i = 0; i < values; ++i) {
+    const float value = std::min(std::max(colours[i], 0.0f), 255.0f);
+    to[i] = static_cast<uint8_t>(static_cast<int32_t>(value + 0.5f));
   }
 }
 
@@ -42,13 +41,12 @@ GeneratedPair to_pair(const Rendering& first, const Rendering& second) {
   auto* frames = made.pair.frames.data_ptr<uint8_t>();
   copy_frame(first, frames);
   copy_frame(second, frames + 3 * pixels);
-  auto* flow = made.pair.flow.data_ptr<float>();
+  std::copy(first.motion.begin(), first.motion.end(), made.pair.flow.data_ptr<float>());
   auto* hidden = made.hidden.data_ptr<bool>();
   int64_t i = 0;
   for (int64_t row = 0; row < height; ++row) {
     for (int64_t column = 0; column < width; ++column, ++i) {
-      const float u = first.motion[2 * i], v = first.motion[2 * i + 1];
-      flow[i] = u, flow[pixels + i] = v;
+      const float u = first.motion[i], v = first.motion[pixels + i];
       const float x = static_cast<float>(column) + u + 0.5f, y = static_cast<float>(row) + v + 0.5f;
       const bool inside =
           x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height);
@@ -65,8 +63,11 @@ FlowGenerator::FlowGenerator(const GeneratorConfig& config, int64_t height, int6
 
 GeneratedPair FlowGenerator::pair(Rng& rng) const {
   const std::vector<Layer> layers = Scene(config_, textures_, height_, width_).draw(rng);
-  Rendering first = render(layers, FrameOfPair::kFirst, height_, width_);
-  Rendering second = render(layers, FrameOfPair::kSecond, height_, width_);
+  // Kept by each thread: the system clears memory that it gives, and that takes time.
+  thread_local Rendering first, second;
+  first.resize(height_, width_), second.resize(height_, width_);
+  render(layers, FrameOfPair::kFirst, first);
+  render(layers, FrameOfPair::kSecond, second);
   film(first, second, rng);
   return to_pair(first, second);
 }

@@ -31,17 +31,19 @@ struct Layer {
 };
 
 struct Rendering {
-  int64_t height, width;
-  std::vector<float> colours;  // [H, W, 3], in [0, 255] but for gains and offsets
-  std::vector<uint8_t> front;  // [H, W], the number of the layer that is seen
-  std::vector<float> motion;   // [H, W, 2], how that moves from frame 1 to frame 2, in pixels;
-                               // exact in frame 1 (its flow), without the deformation in frame 2
+  void resize(int64_t new_height, int64_t new_width);
+
+  int64_t height = 0, width = 0;
+  std::vector<float> colours = {};  // [3, H, W], in [0, 255] but for gains and offsets
+  std::vector<uint8_t> front = {};  // [H, W], the number of the layer that is seen
+  // [2, H, W], how that moves from frame 1 to frame 2, in pixels; exact in frame 1 (its flow),
+  // without the deformation in frame 2
+  std::vector<float> motion = {};
 };
 
 enum class FrameOfPair { kFirst, kSecond };
 
 // Layers from the back to the front; the first covers everything.
-Rendering render(const std::vector<Layer>& layers, FrameOfPair frame, int64_t height,
-                 int64_t width);
+void render(const std::vector<Layer>& layers, FrameOfPair frame, Rendering& to);
 
 }  // namespace perceiver

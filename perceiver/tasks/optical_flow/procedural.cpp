@@ -34,7 +34,7 @@ Plane noise(int64_t size, Rng& rng) {
   for (double cell = coarsest * static_cast<double>(size); cell >= 1.5; cell /= 2.0) {
     const SmoothField field(size, size, cell, strength, rng);
     for (int64_t y = 0; y < size; ++y) {
-      field.row(y, row);
+      field.row(0, y, row);
       for (int64_t x = 0; x < size; ++x) sum[y * size + x] += row[x];
     }
     squares += 0.2 * strength * strength;  // of a B-spline through normal values, about

@@ -1,5 +1,6 @@
 #include "perceiver/tasks/optical_flow/smooth_field.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace perceiver {
@@ -21,20 +22,36 @@ SmoothField::SmoothField(int64_t height, int64_t width, double cell, double scal
   const auto rows = static_cast<int64_t>(static_cast<double>(height) / cell) + 4;
   values_.resize(rows * columns_);
   for (float& value : values_) value = static_cast<float>(scale * rng.normal());
-  for (int64_t x = 0; x < width; ++x) across_.push_back(weights_at(x, cell));
+  for (auto& weights : across_) weights.resize(width);
+  for (int64_t x = 0; x < width; ++x) {
+    const Weights w = weights_at(x, cell);
+    for (int i = 0; i < 4; ++i) across_[i][x] = w.weights[i];
+    while (static_cast<int64_t>(begins_.size()) <= w.first) begins_.push_back(x);
+  }
+  begins_.push_back(width);
 }
 
-void SmoothField::row(int64_t y, std::span<float> row) const {
+void SmoothField::row(int64_t begin, int64_t y, std::span<float> row) const {
   const Weights down = weights_at(y, cell_);
-  std::vector<float> coarse(columns_);
-  for (int64_t i = 0; i < 4; ++i) {
-    const float* values = values_.data() + (down.first + i) * columns_;
-    for (int64_t x = 0; x < columns_; ++x) coarse[x] += down.weights[i] * values[x];
-  }
-  for (size_t x = 0; x < row.size(); ++x) {
-    const Weights& w = across_[x];
-    const float* c = coarse.data() + w.first;
-    row[x] = w.weights[0] * c[0] + w.weights[1] * c[1] + w.weights[2] * c[2] + w.weights[3] * c[3];
+  const float *w0 = across_[0].data(), *w1 = across_[1].data();
+  const float *w2 = across_[2].data(), *w3 = across_[3].data();
+  const int64_t end = begin + static_cast<int64_t>(row.size());
+  float* to = row.data();
+  const float* values = values_.data() + down.first * columns_;
+  const auto coarse = [&](int64_t column) {
+    float sum = 0.0f;
+    for (int64_t i = 0; i < 4; ++i) sum += down.weights[i] * values[i * columns_ + column];
+    return sum;
+  };
+  const auto cells = static_cast<int64_t>(begins_.size()) - 1;
+  auto cell = static_cast<int64_t>(static_cast<double>(begin) / cell_);
+  float c0 = 0.0f, c1 = coarse(cell), c2 = coarse(cell + 1), c3 = coarse(cell + 2);
+  for (; cell < cells && begins_[cell] < end; ++cell) {
+    c0 = c1, c1 = c2, c2 = c3, c3 = coarse(cell + 3);
+    const int64_t last = std::min(begins_[cell + 1], end);
+    for (int64_t x = std::max(begins_[cell], begin); x < last; ++x) {
+      to[x - begin] = w0[x] * c0 + w1[x] * c1 + w2[x] * c2 + w3[x] * c3;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 // frame. They deform layers, make noise of every scale, and are fog.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,8 +16,8 @@ class SmoothField {
   // Standard normal values (times `scale`) about `cell` pixels apart, for height x width pixels.
   SmoothField(int64_t height, int64_t width, double cell, double scale, Rng& rng);
 
-  // Values of one row of pixels -> row [W]
-  void row(int64_t y, std::span<float> row) const;
+  // Values of the pixels (x, y), (x + 1, y) and on -> row
+  void row(int64_t x, int64_t y, std::span<float> row) const;
 
  private:
   // How much each of four grid values counts at a pixel.
@@ -28,8 +29,9 @@ class SmoothField {
 
   double cell_;
   int64_t columns_;
-  std::vector<float> values_;    // [rows, columns]
-  std::vector<Weights> across_;  // of each x
+  std::vector<float> values_;                 // [rows, columns]
+  std::array<std::vector<float>, 4> across_;  // the weights of each x
+  std::vector<int64_t> begins_;               // the first x between two columns, and the width
 };
 
 }  // namespace perceiver

@@ -7,13 +7,37 @@ namespace perceiver {
 namespace {
 
 constexpr double kTurn = 2.0 * std::numbers::pi;
+constexpr int kEntries = StarShape::kEntries, kBumps = 6;
 
-// The direction of an entry of the table, as StarShape::outline() counts them.
-double angle_of(double turn) {
+// An entry of the table, as StarShape::outline() counts them.
+struct Direction {
+  double angle;
+  double cos[kBumps + 1], sin[kBumps + 1];  // of multiples of the angle
+};
+
+Direction direction_of(double turn) {
   const double along = turn <= 2.0 ? turn - 1.0 : 3.0 - turn;
   const double across = (turn <= 2.0 ? 1.0 : -1.0) * (1.0 - std::fabs(along));
-  return std::atan2(along, across);
+  Direction direction;
+  direction.angle = std::atan2(along, across);
+  for (int i = 0; i <= kBumps; ++i) {
+    direction.cos[i] = std::cos(i * direction.angle);
+    direction.sin[i] = std::sin(i * direction.angle);
+  }
+  return direction;
 }
+
+const std::array<Direction, kEntries>& directions() {
+  static const auto all = [] {
+    std::array<Direction, kEntries> made;
+    for (int d = 0; d < kEntries; ++d) made[d] = direction_of(4.0 * d / StarShape::kDirections);
+    return made;
+  }();
+  return all;
+}
+
+// The same angle in [0, a turn).
+double positive_turn(double angle) { return angle - kTurn * std::floor(angle / kTurn); }
 
 }  // namespace
 
@@ -37,43 +61,44 @@ StarShape::StarShape(const Place& place, double longest, Rng& rng)
 }
 
 void StarShape::fill_blob(Rng& rng) {
-  constexpr int kBumps = 6;
-  double height[kBumps], phase[kBumps];
-  for (int i = 0; i < kBumps; ++i) {
-    height[i] = 0.25 * rng.normal() / (i + 1);
-    phase[i] = rng.uniform(0.0, kTurn);
+  double radius[kEntries];
+  std::ranges::fill(radius, 1.0);
+  const std::array<Direction, kEntries>& ways = directions();
+  for (int bump = 1; bump <= kBumps; ++bump) {
+    const double height = 0.25 * rng.normal() / bump, phase = rng.uniform(0.0, kTurn);
+    const double cos = height * std::cos(phase), sin = height * std::sin(phase);
+    for (int d = 0; d < kEntries; ++d) {
+      radius[d] += ways[d].cos[bump] * cos - ways[d].sin[bump] * sin;
+    }
   }
-  for (size_t d = 0; d < outline_.size(); ++d) {
-    const double angle = angle_of(4.0 * static_cast<double>(d) / kDirections);
-    double radius = 1.0;
-    for (int i = 0; i < kBumps; ++i) radius += height[i] * std::cos((i + 1) * angle + phase[i]);
-    outline_[d] = static_cast<float>(std::max(radius, 0.2));
-  }
+  for (int d = 0; d < kEntries; ++d) outline_[d] = static_cast<float>(std::max(radius[d], 0.2));
 }
 
 void StarShape::fill_polygon(Rng& rng) {
+  struct Corner {
+    double angle, x, y;
+  };
   const int64_t corners = 3 + rng.integer(7);
-  std::vector<double> angles(corners), radii(corners);
+  std::vector<Corner> polygon(corners);
   const double start = rng.uniform(0.0, kTurn);
   for (int64_t i = 0; i < corners; ++i) {  // at most half a turn apart, or the middle is outside
-    angles[i] = start + (static_cast<double>(i) + rng.uniform(-0.3, 0.3)) * kTurn / corners;
-    radii[i] = rng.uniform(0.6, 1.4);
+    const double angle =
+        start + (static_cast<double>(i) + rng.uniform(-0.3, 0.3)) * kTurn / corners;
+    const double radius = rng.uniform(0.6, 1.4);
+    polygon[i] = {angle, radius * std::cos(angle), radius * std::sin(angle)};
   }
-  for (size_t d = 0; d < outline_.size(); ++d) {
-    const double angle = angle_of(4.0 * static_cast<double>(d) / kDirections);
-    double least = 2.0;
-    for (int64_t i = 0; i < corners; ++i) {
-      const int64_t j = (i + 1) % corners;
-      const double span = std::remainder(angles[j] - angles[i], kTurn);
-      const double width = span < 0.0 ? span + kTurn : span;
-      double into = std::fmod(angle - angles[i], kTurn);
-      if (into < 0.0) into += kTurn;
-      if (into > width) continue;
+  constexpr double kNothing = 1e-9;  // a ray through a corner meets both of its sides
+  const std::array<Direction, kEntries>& ways = directions();
+  for (int64_t i = 0; i < corners; ++i) {
+    const Corner &a = polygon[i], &b = polygon[(i + 1) % corners];
+    const double width = positive_turn(b.angle - a.angle);
+    for (int d = 0; d < kEntries; ++d) {
+      if (positive_turn(ways[d].angle - a.angle) > width + kNothing) continue;
       // Where the ray meets the side between two corners.
-      least = radii[i] * radii[j] * std::sin(width) /
-              (radii[i] * std::sin(into) + radii[j] * std::sin(width - into));
+      const double x = ways[d].cos[1], y = ways[d].sin[1];
+      const double least = (a.x * b.y - a.y * b.x) / (x * (b.y - a.y) - y * (b.x - a.x));
+      outline_[d] = static_cast<float>(std::clamp(least, 0.1, 2.0));
     }
-    outline_[d] = static_cast<float>(std::clamp(least, 0.1, 2.0));
   }
 }
 

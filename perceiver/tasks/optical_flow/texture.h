@@ -13,48 +13,48 @@ namespace perceiver {
 // Red, green, blue and opacity in [0, 255], the colours already multiplied by the opacity.
 using Colour = std::array<float, 4>;
 
+// What a few pixels next to each other show of a texture. Arrays of a known size lie apart for
+// sure, so that compilers vectorise the loops over them.
+struct TextureBlock {
+  static constexpr int64_t kPixels = 64;  // at most
+  template <typename Number>
+  using Array = Number[kPixels];
+
+  int64_t count = 0;
+  Array<float> x, y;        // where: centres of texels are at whole numbers
+  Array<float> colours[4];  // the channels of a Colour
+
+  // The four texels around each place, and how near it is to those on the right and below.
+  Array<int32_t> corners[4];
+  Array<float> right_share, low_share;
+};
+
 // A picture at some size, between whose pixels values are interpolated.
 class TextureLevel {
  public:
+  using Texel = uint32_t;  // a byte a channel, red the lowest
+
   // What lies beyond the edges: a cut-out ends there, any other picture is mirrored.
   enum class Beyond { kMirrored, kEmpty };
 
-  TextureLevel(int64_t height, int64_t width, std::vector<uint8_t> pixels, Beyond beyond);
+  TextureLevel(int64_t height, int64_t width, std::vector<Texel> texels, Beyond beyond);
 
   int64_t height() const { return height_; }
   int64_t width() const { return width_; }
 
-  // Pixel centres are at whole numbers; |x| and |y| are below 2^20.
-  Colour at(float x, float y) const {
-    constexpr int kShift = 1 << 20;  // truncation of what is positive is its floor
-    const int left = static_cast<int>(static_cast<double>(x) + kShift) - kShift;
-    const int top = static_cast<int>(static_cast<double>(y) + kShift) - kShift;
-    const float right_share = x - static_cast<float>(left), low_share = y - static_cast<float>(top);
-    const uint8_t *p00, *p01, *p10, *p11;
-    if (left >= 0 && top >= 0 && left + 1 < width_ && top + 1 < height_) {
-      p00 = pixels_.data() + 4 * (static_cast<int64_t>(top) * width_ + left);
-      p01 = p00 + 4, p10 = p00 + 4 * width_, p11 = p10 + 4;
-    } else {
-      p00 = beyond_at(left, top), p01 = beyond_at(left + 1, top);
-      p10 = beyond_at(left, top + 1), p11 = beyond_at(left + 1, top + 1);
-    }
-    Colour colour;
-    for (int c = 0; c < 4; ++c) {
-      const float above = p00[c] + right_share * static_cast<float>(p01[c] - p00[c]);
-      const float below = p10[c] + right_share * static_cast<float>(p11[c] - p10[c]);
-      colour[c] = above + low_share * (below - above);
-    }
-    return colour;
-  }
+  // The colours at the block's x and y, which are below 2^20.
+  void read(TextureBlock& block) const;
 
   TextureLevel half() const;  // mean of 2 x 2 pixels
 
  private:
-  const uint8_t* beyond_at(int x, int y) const;
+  void read_beyond(TextureBlock& block) const;
+  int32_t beyond_at(int32_t x, int32_t y) const;
 
-  int height_, width_;
+  int32_t height_, width_;
   Beyond beyond_;
-  std::vector<uint8_t> pixels_;  // [H, W, 4]
+  bool opaque_;
+  std::vector<Texel> texels_;  // [H, W], and then one of nothing
 };
 
 class Texture {
