@@ -128,13 +128,14 @@ TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
       .queries = 4, .keys = 4, .qk_channels = 8, .v_channels = 8, .dropout = true};
   EXPECT_EQ(select_attention_kernel(c).name, "reference");
   EXPECT_EQ(attention_refusals(c),
-            (std::vector<std::string>{"library: needs the GPU, the tensors are on cpu",
+            (std::vector<std::string>{"hopper: needs the GPU, the tensors are on cpu",
+                                      "library: needs the GPU, the tensors are on cpu",
                                       "tiled: does not drop attention weights"}));
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tiled"); }),
             "attention kernel 'tiled' cannot take batch 1 x heads 1, 4 queries, 4 keys:\n"
             "  tiled: does not drop attention weights");
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tild"); }),
-            "unknown attention kernel 'tild'; known: auto, check, library, tiled, reference");
+            "unknown attention kernel 'tild'; known: auto, check, hopper, library, tiled, reference");
 }
 
 TEST(CheckAttention, OneWrongOutputOfManyIsFound) {

@@ -1,0 +1,26 @@
+// A program without CUDA kernels: LibTorch has no CUDA, or there is no nvcc.
+#include "perceiver/core/error.h"
+#include "perceiver/kernels/cuda/glue.h"
+
+namespace perceiver {
+
+std::string cuda_hopper_refusal(const Tensor&, const Tensor&, const Tensor&) {
+  return "this program was built without CUDA kernels";
+}
+
+Tensor cuda_attend_hopper(const Tensor&, const Tensor&, const Tensor&, const Tensor&, double,
+                          Tensor*) {
+  fail("this program was built without CUDA kernels");
+}
+
+bool cuda_rows_take(const Tensor&, at::ScalarType) { return false; }
+
+Tensor cuda_normalised(const Tensor&, at::ScalarType, int64_t, bool) {
+  fail("this program was built without CUDA kernels");
+}
+
+AddedRows cuda_add_normalised(const Tensor&, const Tensor&) {
+  fail("this program was built without CUDA kernels");
+}
+
+}  // namespace perceiver
