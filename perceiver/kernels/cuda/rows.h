@@ -1,0 +1,37 @@
+// Layer normalisation and residual sums over rows, for inference: each row is read once, kept in
+// registers and written once. The scale and offset of a normalisation are folded into the product
+// behind it, so there are none here.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "perceiver/kernels/cuda/dtype.h"
+
+namespace perceiver {
+
+constexpr int64_t kMaxRowChannels = 2048;
+
+// Rows of C channels on the way to rows of P: P >= C, so that a product finds aligned rows.
+struct RowShape {
+  int64_t rows;           // R
+  int64_t channels;       // C, at most kMaxRowChannels
+  int64_t stride;         // elements from one row of the input to the next
+  int64_t out_stride;     // P: channels C to P - 1 of the output become zero
+  bool constant = false;  // channel C becomes 1: it carries what is added to each row's product
+};
+
+// x [R, C] -> out [R, P], (x - mean) / sqrt(variance + 1e-5). The dtypes are the same, or x is
+// float32. All calls return an error instead of launching what they cannot take.
+cudaError_t normalise(const RowShape& shape, CudaDtype dtype, const void* x, CudaDtype out_dtype,
+                      void* out, cudaStream_t stream);
+
+// z [R, C] += y [R, C], rounded to their dtype; then out [R, P] = normalise(z). Both have `stride`.
+cudaError_t add_normalise(const RowShape& shape, CudaDtype dtype, void* z, const void* y,
+                          CudaDtype out_dtype, void* out, cudaStream_t stream);
+
+// z [count] += y [count]
+cudaError_t add(int64_t count, CudaDtype dtype, void* z, const void* y, cudaStream_t stream);
+
+}  // namespace perceiver
