@@ -6,8 +6,6 @@
 namespace perceiver {
 namespace {
 
-constexpr int kWarpsOfSum = 8;
-
 // The driver's function, found through the runtime so that nothing links with the driver.
 PFN_cuTensorMapEncodeTiled_v12000 find_encode() {
   void* function = nullptr;
@@ -18,56 +16,40 @@ PFN_cuTensorMapEncodeTiled_v12000 find_encode() {
   return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
 }
 
-struct Sum {
-  const float* sums;     // [splits, B N, F]
-  const float2* totals;  // [splits, B N]
-  void* out;
-  float* log_sum_exp;
-  int64_t rows, out_row, out_batch;
-  int queries, channels, splits;
-  float scale_log2;
-};
+bool keys_are_values(const HopperAttention& a) {
+  return a.k == a.v && a.k_row == a.v_row && (a.batch == 1 || a.k_batch == a.v_batch);
+}
 
-template <class T>
-__global__ void __launch_bounds__(32 * kWarpsOfSum) sum_kernel(const Sum sum) {
-  using namespace attention_hopper_parts;  // NOLINT
-  const int lane = threadIdx.x % 32;
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * kWarpsOfSum + threadIdx.x / 32;
-  if (row >= sum.rows) return;
+// Calls `f` with the tiles that fit the case.
+template <class T, bool kShared, class F>
+auto with_tiles_of(const HopperAttention& a, const F& f) {
+  if (a.channels <= 264) return f.template operator()<HopperTile264<T, kShared>>();
+  return f.template operator()<HopperTile328<T, kShared>>();
+}
 
-  // A lane for each split: the weight its sums get.
-  float2 own = make_float2(-INFINITY, 0.0f);
-  if (lane < sum.splits) own = sum.totals[lane * sum.rows + row];
-  float top = own.x;
-  for (int i = 16; i > 0; i /= 2) top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, i));
-  const float base = top == -INFINITY ? 0.0f : top * sum.scale_log2;
-  float weight = exp2f(own.x * sum.scale_log2 - base);
-  float total = own.y * weight;
-  for (int i = 16; i > 0; i /= 2) total += __shfl_xor_sync(kAllLanes, total, i);
-  weight = total > 0.0f ? weight / total : 0.0f;
-
-  const int64_t batch = row / sum.queries, query = row % sum.queries;
-  T* out = static_cast<T*>(sum.out) + batch * sum.out_batch + query * sum.out_row;
-  if (lane == 0 && sum.log_sum_exp != nullptr) {
-    sum.log_sum_exp[row] = log_sum_exp(top, total, sum.scale_log2);
+template <class F>
+auto with_tiles(const HopperAttention& a, const F& f) {
+  const bool shared = keys_are_values(a);
+  if (a.bfloat16) {
+    return shared ? with_tiles_of<__nv_bfloat16, true>(a, f)
+                  : with_tiles_of<__nv_bfloat16, false>(a, f);
   }
-  for (int first = 0; first < sum.channels; first += 128) {  // all lanes, for the shuffles
-    const int channel = first + 4 * lane;
-    float4 value = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int split = 0; split < sum.splits; ++split) {
-      const float factor = __shfl_sync(kAllLanes, weight, split);
-      if (channel >= sum.channels) continue;
-      const float4 part = *reinterpret_cast<const float4*>(
-          sum.sums + (split * sum.rows + row) * sum.channels + channel);
-      value.x += factor * part.x;
-      value.y += factor * part.y;
-      value.z += factor * part.z;
-      value.w += factor * part.w;
-    }
-    if (channel >= sum.channels) continue;
-    *reinterpret_cast<uint2*>(out + channel) =
-        make_uint2(pack(T{}, value.x, value.y), pack(T{}, value.z, value.w));
-  }
+  return shared ? with_tiles_of<__half, true>(a, f) : with_tiles_of<__half, false>(a, f);
+}
+
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return 0;
+  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+}
+
+HopperPlan plan_of(const HopperAttention& a) {
+  const int multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+  return with_tiles(a, [&]<class Tile>() { return hopper_plan<Tile>(a, multiprocessors); });
+}
+
+bool rows_are_aligned(const void* data, int64_t row, int64_t batch) {
+  return reinterpret_cast<uintptr_t>(data) % 16 == 0 && row % 8 == 0 && batch % 8 == 0;
 }
 
 }  // namespace
@@ -93,27 +75,34 @@ cudaError_t make_hopper_map(CUtensorMap* map, const HopperAttention& a, const Ho
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t sum_hopper_splits(const HopperAttention& a, const HopperPlan& plan,
-                              cudaStream_t stream) {
-  Sum sum{};
-  sum.sums = static_cast<const float*>(a.workspace);
-  sum.totals = reinterpret_cast<const float2*>(sum.sums + plan.sums(a));
-  sum.out = a.out;
-  sum.log_sum_exp = a.log_sum_exp;
-  sum.rows = a.batch * a.queries;
-  sum.out_row = a.out_row;
-  sum.out_batch = a.out_batch;
-  sum.queries = static_cast<int>(a.queries);
-  sum.channels = static_cast<int>(a.channels);
-  sum.splits = plan.splits;
-  sum.scale_log2 = a.scale * 1.4426950408889634f;
-  const auto blocks = static_cast<unsigned>((sum.rows + kWarpsOfSum - 1) / kWarpsOfSum);
-  if (a.bfloat16) {
-    sum_kernel<__nv_bfloat16><<<blocks, 32 * kWarpsOfSum, 0, stream>>>(sum);
-  } else {
-    sum_kernel<__half><<<blocks, 32 * kWarpsOfSum, 0, stream>>>(sum);
+const char* attention_hopper_refusal(const HopperAttention& a) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  if (attribute(cudaDevAttrComputeCapabilityMajor) != 9 ||
+      attribute(cudaDevAttrComputeCapabilityMinor) != 0) {
+    return "needs a GPU of compute capability 9.0";
   }
-  return cudaGetLastError();
+  if (a.channels < 1 || a.channels > 328) return "takes heads of at most 328 channels";
+  if (a.batch < 1 || a.queries < 1 || a.keys < 1) return "needs a query and a key";
+  if (a.queries > kMost || a.keys > kMost || a.batch > 65535) return "has 32-bit indices";
+  if (!(a.scale > 0.0f)) return "needs a positive scale";
+  if (!rows_are_aligned(a.q, a.q_row, a.q_batch) || !rows_are_aligned(a.k, a.k_row, a.k_batch) ||
+      !rows_are_aligned(a.v, a.v_row, a.v_batch) ||
+      !rows_are_aligned(a.out, a.out_row, a.out_batch)) {
+    return "needs rows that start at multiples of 16 bytes";
+  }
+  if (a.out_row < padded_channels(a)) return "needs rows of the output padded to eight channels";
+  return nullptr;
+}
+
+size_t attention_hopper_workspace(const HopperAttention& a) {
+  return sizeof(float) * plan_of(a).floats(a);
+}
+
+cudaError_t attention_hopper(const HopperAttention& a, cudaStream_t stream) {
+  const int multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+  return with_tiles(a, [&]<class Tile>() {
+    return run_hopper<Tile>(a, hopper_plan<Tile>(a, multiprocessors), multiprocessors, stream);
+  });
 }
 
 }  // namespace perceiver

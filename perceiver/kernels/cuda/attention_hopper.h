@@ -10,12 +10,13 @@
 
 namespace perceiver {
 
-// Device pointers; strides in elements. Rows are `channels` long, and so padded that every row of
-// q, k, v and out starts at a multiple of 16 bytes.
+// Device pointers; strides in elements. All of q, k, v, out and their strides are multiples of 16
+// bytes (eight elements). F is any number up to 328: what stands behind F in a row of q, k or v is
+// never read, and a row of out gets zeros behind F up to the next multiple of eight.
 struct HopperAttention {
   const void* q = nullptr;           // [B, N, F]
   const void* k = nullptr;           // [B, M, F]
-  const void* v = nullptr;           // [B, M, F]; the same pointer as k: each tile is read once
+  const void* v = nullptr;           // [B, M, F]; the same as k: each tile is read once
   void* out = nullptr;               // [B, N, F]; a query whose keys are all hidden gets zeros
   const uint8_t* kv_mask = nullptr;  // [B, M], 1: there is an element; null: all are there
   float* log_sum_exp = nullptr;      // [B, N] or null; +infinity for a query without keys

@@ -30,7 +30,7 @@ struct Shared {
       : base(shared_address(memory)), mask(reinterpret_cast<uint32_t*>(memory + Tile::kMaskAt)) {}
   __device__ uint32_t queries() const { return base; }
   __device__ uint32_t tile(uint32_t stage) const {
-    return base + Tile::kTilesAt + stage * Tile::kTileBytes;
+    return base + Tile::kTilesAt + stage * Tile::kTileStep;
   }
   __device__ uint32_t full(uint32_t stage) const { return base + Tile::kBarriersAt + 8 * stage; }
   __device__ uint32_t empty(uint32_t stage) const { return full(Tile::kStages + stage); }
@@ -58,48 +58,35 @@ struct Work {
 
 template <class Tile>
 __device__ __forceinline__ Work work_at(const HopperArguments& args, int index) {
-  const int rank = Tile::kCluster == 1 ? 0 : cluster_rank();
-  const int group = index % args.query_groups, rest = index / args.query_groups;
+  const int rest = index / args.query_tiles;
   Work work;
   work.split = rest % args.splits;
   work.batch = rest / args.splits;
-  work.first_query = (group * Tile::kCluster + rank) * Tile::kQueries;
+  work.first_query = index % args.query_tiles * Tile::kQueries;
   work.first_tile = work.split * args.per_split;
   work.tiles = min(args.per_split, args.tiles - work.first_tile);
   return work;
 }
 
 __device__ __forceinline__ int num_works(const HopperArguments& args) {
-  return args.query_groups * args.splits * args.batch;
-}
-
-template <class Tile>
-__device__ __forceinline__ int first_work() {
-  return blockIdx.x / Tile::kCluster;
-}
-
-template <class Tile>
-__device__ __forceinline__ int work_step() {
-  return gridDim.x / Tile::kCluster;
+  return args.query_tiles * args.splits * args.batch;
 }
 
 // ---- the warp that fetches -----------------------------------------------------------------
 
-// Columns of a tile of rows, of which this block fetches those from `skip` on.
-template <class Tile, int kBlocks>
+// All columns of a tile of kRows rows.
+template <class Tile, int kRows>
 __device__ __forceinline__ void copy_tile(const CUtensorMap* wide, const CUtensorMap* narrow,
-                                          uint32_t to, uint32_t wide_bytes, uint32_t narrow_bytes,
-                                          int skip, int row, int batch, uint32_t barrier) {
+                                          uint32_t to, int row, int batch, uint32_t barrier) {
+  constexpr uint32_t kWideBytes = kRows * Tile::kWideRow, kNarrowBytes = kRows * Tile::kNarrowRow;
 #pragma unroll
   for (int i = 0; i < Tile::kWide; ++i) {
-    copy_box<kBlocks>(to + i * wide_bytes + skip * Tile::kWideRow, wide, 64 * i, row + skip, batch,
-                      barrier);
+    copy_box(to + i * kWideBytes, wide, 64 * i, row, batch, barrier);
   }
-  const uint32_t rest = to + Tile::kWide * wide_bytes + skip * Tile::kNarrowRow;
 #pragma unroll
   for (int i = 0; i < Tile::kNarrow; ++i) {
-    copy_box<kBlocks>(rest + i * narrow_bytes, narrow, 64 * Tile::kWide + 16 * i, row + skip, batch,
-                      barrier);
+    copy_box(to + Tile::kWide * kWideBytes + i * kNarrowBytes, narrow, 64 * Tile::kWide + 16 * i,
+             row, batch, barrier);
   }
 }
 
@@ -108,7 +95,7 @@ struct Fetcher {
   const HopperArguments& args;
   const Shared<Tile>& shared;
   Ring<Tile> ring;
-  int lane, skip;
+  int lane;
 
   // The stage the next tile goes to, once everyone is done with what was there.
   __device__ __forceinline__ void copy(const CUtensorMap* wide, const CUtensorMap* narrow,
@@ -116,9 +103,8 @@ struct Fetcher {
     if (lane == 0) {
       const uint32_t barrier = shared.full(ring.stage);
       barrier_arrive_and_expect(barrier, Tile::kTileBytes);
-      copy_tile<Tile, Tile::kCluster>(wide, narrow, shared.tile(ring.stage), Tile::kKeyWide,
-                                      Tile::kKeyNarrow, skip,
-                                      (work.first_tile + tile) * Tile::kKeys, work.batch, barrier);
+      copy_tile<Tile, Tile::kKeys>(wide, narrow, shared.tile(ring.stage),
+                                   (work.first_tile + tile) * Tile::kKeys, work.batch, barrier);
     }
     __syncwarp();
     ring.next();
@@ -136,6 +122,7 @@ struct Fetcher {
       const int key = first + 32 * i;
       present[i] = key < args.keys;
       if (args.kv_mask != nullptr && key < args.keys) present[i] = mask[key];
+      if (lane + 32 * i >= Tile::kKeys) present[i] = 1;  // bits of no key
     }
     wait();
 #pragma unroll
@@ -155,32 +142,31 @@ struct Fetcher {
     if (lane == 0) {
       barrier_wait(shared.queries_empty(), phase ^ 1);
       barrier_arrive_and_expect(shared.queries_full(), Tile::kQueryBytes);
-      copy_tile<Tile, 1>(&args.q_wide, &args.q_narrow, shared.queries(), Tile::kQueryWide,
-                         Tile::kQueryNarrow, 0, work.first_query, work.batch,
-                         shared.queries_full());
+      copy_tile<Tile, Tile::kQueries>(&args.q_wide, &args.q_narrow, shared.queries(),
+                                      work.first_query, work.batch, shared.queries_full());
     }
     __syncwarp();
   }
 };
 
-// The order in which the warpgroups take the tiles: keys of one step, then values of the last.
+// In the order in which the warpgroups take the tiles. With kOverlap these are the keys of one
+// step, then the values of the last; else values follow their keys.
 template <class Tile>
 __device__ __forceinline__ void fetch(const HopperArguments& args, const Shared<Tile>& shared) {
-  const int rank = Tile::kCluster == 1 ? 0 : cluster_rank();
-  Fetcher<Tile> fetcher{
-      args, shared, {}, static_cast<int>(threadIdx.x % 32), rank * Tile::kKeysFetched};
+  constexpr int kBehind = Tile::kOverlap ? 1 : 0;
+  Fetcher<Tile> fetcher{args, shared, {}, static_cast<int>(threadIdx.x % 32)};
   uint32_t phase = 0;
   const int works = num_works(args);
-  for (int index = first_work<Tile>(); index < works; index += work_step<Tile>()) {
+  for (int index = blockIdx.x; index < works; index += gridDim.x) {
     const Work work = work_at<Tile>(args, index);
     fetcher.queries(work, phase);
     phase ^= 1;
-    fetcher.keys(work, 0);
-    for (int tile = 1; tile < work.tiles; ++tile) {
+#pragma unroll 1
+    for (int tile = 0; tile < work.tiles; ++tile) {
       fetcher.keys(work, tile);
-      if constexpr (!Tile::kShared) fetcher.values(work, tile - 1);
+      if (!Tile::kShared && tile >= kBehind) fetcher.values(work, tile - kBehind);
     }
-    if constexpr (!Tile::kShared) fetcher.values(work, work.tiles - 1);
+    if (!Tile::kShared && Tile::kOverlap) fetcher.values(work, work.tiles - 1);
   }
 }
 
@@ -189,11 +175,11 @@ __device__ __forceinline__ void fetch(const HopperArguments& args, const Shared<
 template <class Tile>
 struct Sums {
   float wide[Tile::kWide * 32];
-  float narrow[Tile::kNarrow > 0 ? Tile::kNarrow * 8 : 1];
+  float narrow[Tile::kNarrowValues / 2];
 
   __device__ __forceinline__ void hold() {
     hopper::hold(wide);
-    if constexpr (Tile::kNarrow > 0) hopper::hold(narrow);
+    hopper::hold(narrow);
   }
 };
 
@@ -248,13 +234,11 @@ __device__ __forceinline__ void start_values(Sums<Tile>& sums,
           outer_descriptor<Swizzle::k128, Tile::kKeyWide>(v, wide + kFirst * Tile::kKeyWide),
           adding);
     }
-    if constexpr (Tile::kNarrow > 0) {
-      product<T, 16 * Tile::kNarrow>(
-          sums.narrow, weights[i],
-          outer_descriptor<Swizzle::k32, Tile::kKeyNarrow>(
-              v, Tile::kWide * Tile::kKeyWide + i * 16 * Tile::kNarrowRow),
-          adding);
-    }
+    product<T, Tile::kNarrowValues>(
+        sums.narrow, weights[i],
+        outer_descriptor<Swizzle::k32, Tile::kKeyNarrow>(
+            v, Tile::kWide * Tile::kKeyWide + i * 16 * Tile::kNarrowRow),
+        adding);
   }
   product_commit();
 }
@@ -348,7 +332,7 @@ struct Softmax {
 #pragma unroll
     for (int i = 0; i < Tile::kWide * 32; ++i) sums.wide[i] *= rescale[i / 2 % 2];
 #pragma unroll
-    for (int i = 0; i < Tile::kNarrow * 8; ++i) sums.narrow[i] *= rescale[i / 2 % 2];
+    for (int i = 0; i < Tile::kNarrowValues / 2; ++i) sums.narrow[i] *= rescale[i / 2 % 2];
   }
 };
 
@@ -463,7 +447,7 @@ __device__ __forceinline__ void finish_split(const HopperArguments& args, const 
   const Rows<float> rows(args.partial_sums + first * args.channels, args.channels, row,
                          args.queries);
   store_partial<8 * Tile::kWide>(sums.wide, 0, args.channels, rows);
-  store_partial<2 * Tile::kNarrow>(sums.narrow, 64 * Tile::kWide, args.channels, rows);
+  store_partial<Tile::kNarrowValues / 8>(sums.narrow, 64 * Tile::kWide, args.channels, rows);
 }
 
 template <class Tile>
@@ -488,20 +472,15 @@ __device__ __forceinline__ void finish(const HopperArguments& args, const Work& 
   const Rows<T> rows(static_cast<T*>(args.out) + work.batch * args.out_batch, args.out_row, row,
                      args.queries);
   store<T, 8 * Tile::kWide>(sums.wide, factor, 0, args.channels, rows);
-  store<T, 2 * Tile::kNarrow>(sums.narrow, factor, 64 * Tile::kWide, args.channels, rows);
+  store<T, Tile::kNarrowValues / 8>(sums.narrow, factor, 64 * Tile::kWide, args.channels, rows);
 }
 
 // ---- one warpgroup's work ------------------------------------------------------------------
 
-// A warp is done with a stage, in the eyes of every block that fetches parts of it.
+// A warp is done with a stage.
 template <class Tile>
 __device__ __forceinline__ void release(const Shared<Tile>& shared, uint32_t stage) {
-  const uint32_t lane = threadIdx.x % 32;
-  if constexpr (Tile::kCluster == 1) {
-    if (lane == 0) barrier_arrive(shared.empty(stage));
-  } else {
-    if (lane < Tile::kCluster) barrier_arrive_at(shared.empty(stage), lane);
-  }
+  if (threadIdx.x % 32 == 0) barrier_arrive(shared.empty(stage));
 }
 
 // The two warpgroups give their products to the tensor cores one after the other, so that the
@@ -637,7 +616,7 @@ __device__ __forceinline__ void compute(const HopperArguments& args, const Share
   uint32_t phase = 0;
   if (group == 1) pass_turn<Tile>(group);
   const int works = num_works(args);
-  for (int index = first_work<Tile>(); index < works; index += work_step<Tile>()) {
+  for (int index = blockIdx.x; index < works; index += gridDim.x) {
     const Work work = work_at<Tile>(args, index);
     Sums<Tile> sums;
     Softmax softmax;
@@ -659,7 +638,7 @@ __device__ __forceinline__ void init_barriers(const Shared<Tile>& shared) {
   constexpr uint32_t kWarps = 4 * Tile::kGroups;
   for (int i = 0; i < Tile::kStages; ++i) {
     barrier_init(shared.full(i), 1);
-    barrier_init(shared.empty(i), kWarps * Tile::kCluster);
+    barrier_init(shared.empty(i), kWarps);
   }
   barrier_init(shared.queries_full(), 1);
   barrier_init(shared.queries_empty(), kWarps);
@@ -676,11 +655,7 @@ __global__ void __maxnreg__(Tile::kEntryRegisters)
   extern __shared__ __align__(1024) uint8_t memory[];
   const Shared<Tile> shared(memory);
   if (threadIdx.x == 0) init_barriers(shared);
-  if constexpr (Tile::kCluster == 1) {
-    __syncthreads();
-  } else {
-    cluster_sync();
-  }
+  __syncthreads();
   const int group = __shfl_sync(kAllLanes, threadIdx.x / 128, 0);
   if (group == Tile::kGroups) {
     give_registers<Tile::kProducerRegisters>();
@@ -689,8 +664,6 @@ __global__ void __maxnreg__(Tile::kEntryRegisters)
     take_registers<Tile::kConsumerRegisters>();
     compute<Tile>(args, shared, group);
   }
-  // No block may leave while another can still write to its memory or arrive at its barriers.
-  if constexpr (Tile::kCluster > 1) cluster_sync();
 #endif
 }
 

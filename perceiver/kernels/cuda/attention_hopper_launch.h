@@ -14,15 +14,21 @@
 
 namespace perceiver {
 
+constexpr float kLog2E = 1.4426950408889634f;
 constexpr int kMostSplits = 32;  // a lane of a warp each, when they are summed
+
+// Channels as they are stored: a thread writes eight.
+inline int padded_channels(const HopperAttention& a) {
+  return static_cast<int>((a.channels + 7) / 8 * 8);
+}
 
 // Tiles of keys are given out in `splits` runs of `per_split`, so that all multiprocessors work.
 struct HopperPlan {
-  int query_groups, tiles, splits, per_split;
+  int query_tiles, tiles, splits, per_split;
 
   // Floats in the workspace: the sums of all splits, then their maxima and totals.
   int64_t sums(const HopperAttention& a) const {
-    return splits > 1 ? splits * a.batch * a.queries * a.channels : 0;
+    return splits > 1 ? splits * a.batch * a.queries * padded_channels(a) : 0;
   }
   int64_t floats(const HopperAttention& a) const {
     return splits > 1 ? sums(a) + 2 * splits * a.batch * a.queries : 0;
@@ -51,13 +57,11 @@ inline int best_splits(int works, int tiles, int slots) {
 
 template <class Tile>
 HopperPlan hopper_plan(const HopperAttention& a, int multiprocessors, int splits = 0) {
-  constexpr int kGroup = Tile::kQueries * Tile::kCluster;
   HopperPlan plan;
-  plan.query_groups = static_cast<int>((a.queries + kGroup - 1) / kGroup);
+  plan.query_tiles = static_cast<int>((a.queries + Tile::kQueries - 1) / Tile::kQueries);
   plan.tiles = static_cast<int>((a.keys + Tile::kKeys - 1) / Tile::kKeys);
   if (splits == 0) {
-    splits = best_splits(static_cast<int>(plan.query_groups * a.batch), plan.tiles,
-                         multiprocessors / Tile::kCluster);
+    splits = best_splits(static_cast<int>(plan.query_tiles * a.batch), plan.tiles, multiprocessors);
   }
   plan.per_split = (plan.tiles + splits - 1) / splits;
   plan.splits = (plan.tiles + plan.per_split - 1) / plan.per_split;
@@ -86,10 +90,9 @@ cudaError_t make_hopper_maps(HopperArguments& args, const HopperAttention& a) {
     const HopperArray& array;
     int rows;
     bool wide;
-  } maps[] = {
-      {&args.q_wide, q, Tile::kQueries, true},     {&args.q_narrow, q, Tile::kQueries, false},
-      {&args.k_wide, k, Tile::kKeysFetched, true}, {&args.k_narrow, k, Tile::kKeysFetched, false},
-      {&args.v_wide, v, Tile::kKeysFetched, true}, {&args.v_narrow, v, Tile::kKeysFetched, false}};
+  } maps[] = {{&args.q_wide, q, Tile::kQueries, true}, {&args.q_narrow, q, Tile::kQueries, false},
+              {&args.k_wide, k, Tile::kKeys, true},    {&args.k_narrow, k, Tile::kKeys, false},
+              {&args.v_wide, v, Tile::kKeys, true},    {&args.v_narrow, v, Tile::kKeys, false}};
   for (const auto& m : maps) {
     const cudaError_t error = make_hopper_map(m.map, a, m.array, m.rows, m.wide);
     if (error != cudaSuccess) return error;
@@ -103,19 +106,9 @@ cudaError_t start_hopper(const HopperArguments& args, int multiprocessors, cudaS
   cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::kSharedBytes);
   if (error != cudaSuccess) return error;
-  const int works = args.query_groups * args.splits * args.batch;
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = Tile::kCluster;
-  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(std::min(works, multiprocessors / Tile::kCluster) * Tile::kCluster);
-  config.blockDim = dim3(Tile::kThreads);
-  config.dynamicSmemBytes = Tile::kSharedBytes;
-  config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = Tile::kCluster > 1 ? 1 : 0;
-  return cudaLaunchKernelEx(&config, kernel, args);
+  const int works = args.query_tiles * args.splits * args.batch;
+  kernel<<<std::min(works, multiprocessors), Tile::kThreads, Tile::kSharedBytes, stream>>>(args);
+  return cudaGetLastError();
 }
 
 template <class Tile>
@@ -133,12 +126,12 @@ cudaError_t run_hopper(const HopperAttention& a, const HopperPlan& plan, int mul
   args.batch = static_cast<int>(a.batch);
   args.queries = static_cast<int>(a.queries);
   args.keys = static_cast<int>(a.keys);
-  args.channels = static_cast<int>(a.channels);
-  args.query_groups = plan.query_groups;
+  args.channels = padded_channels(a);
+  args.query_tiles = plan.query_tiles;
   args.tiles = plan.tiles;
   args.splits = plan.splits;
   args.per_split = plan.per_split;
-  args.scale_log2 = a.scale * 1.4426950408889634f;
+  args.scale_log2 = a.scale * kLog2E;
   if (plan.splits > 1) {
     args.partial_sums = static_cast<float*>(a.workspace);
     args.partial_totals = reinterpret_cast<float2*>(args.partial_sums + plan.sums(a));

@@ -19,7 +19,7 @@ __device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t arrivals
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-// Makes initialised barriers known to the copy engine and to the other blocks of the cluster.
+// Makes initialised barriers known to the copy engine.
 __device__ __forceinline__ void barrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -42,18 +42,6 @@ __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Arrives at the barrier at the same address in block `rank` of the cluster.
-__device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t rank) {
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
-      "}\n" ::"r"(barrier),
-      "r"(rank)
-      : "memory");
-}
-
 __device__ __forceinline__ void barrier_arrive_and_expect(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
                "r"(bytes)
@@ -61,40 +49,18 @@ __device__ __forceinline__ void barrier_arrive_and_expect(uint32_t barrier, uint
 }
 
 // Starts the copy of a box of `map`, at (channel, row, batch), to shared memory; elements outside
-// the array arrive as zeros. With kBlocks > 1 it goes to the same address in each of the first
-// kBlocks blocks of the cluster, and counts at the barrier of each.
-template <int kBlocks>
+// the array arrive as zeros.
 __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap* map, int channel, int row,
                                          int batch, uint32_t barrier) {
-  if constexpr (kBlocks == 1) {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),
-        "l"(map), "r"(channel), "r"(row), "r"(batch), "r"(barrier)
-        : "memory");
-  } else {
-    constexpr uint16_t mask = (1 << kBlocks) - 1;
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
-        "l"(map), "r"(channel), "r"(row), "r"(batch), "r"(barrier), "h"(mask)
-        : "memory");
-  }
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),
+      "l"(map), "r"(channel), "r"(row), "r"(batch), "r"(barrier)
+      : "memory");
 }
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
-
-__device__ __forceinline__ uint32_t cluster_rank() {
-  uint32_t rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 // Where a tile of a matrix product lies in shared memory. Rows of 128 or 32 bytes, swizzled.

@@ -12,11 +12,15 @@
 namespace perceiver::hopper {
 
 // clang-format off
+#define PERCEIVER_SUMS_4(d, i)                                                            \
+  "+f"((d)[i]), "+f"((d)[i + 1]), "+f"((d)[i + 2]), "+f"((d)[i + 3])
 #define PERCEIVER_SUMS_8(d, i)                                                            \
   "+f"((d)[i]), "+f"((d)[i + 1]), "+f"((d)[i + 2]), "+f"((d)[i + 3]), "+f"((d)[i + 4]),   \
       "+f"((d)[i + 5]), "+f"((d)[i + 6]), "+f"((d)[i + 7])
 #define PERCEIVER_SUMS_16(d, i) PERCEIVER_SUMS_8(d, i), PERCEIVER_SUMS_8(d, i + 8)
 #define PERCEIVER_SUMS_32(d, i) PERCEIVER_SUMS_16(d, i), PERCEIVER_SUMS_16(d, i + 16)
+#define PERCEIVER_SUMS_24(d, i) PERCEIVER_SUMS_16(d, i), PERCEIVER_SUMS_8(d, i + 16)
+#define PERCEIVER_SUMS_36(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_4(d, i + 32)
 #define PERCEIVER_SUMS_40(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_8(d, i + 32)
 #define PERCEIVER_SUMS_48(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_16(d, i + 32)
 #define PERCEIVER_SUMS_64(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_32(d, i + 32)
@@ -24,13 +28,18 @@ namespace perceiver::hopper {
 #define PERCEIVER_SUMS_128(d, i) PERCEIVER_SUMS_64(d, i), PERCEIVER_SUMS_64(d, i + 64)
 #define PERCEIVER_NAMES_8 \
   "%0, %1, %2, %3, %4, %5, %6, %7"
-#define PERCEIVER_NAMES_32 \
+#define PERCEIVER_NAMES_24 \
   PERCEIVER_NAMES_8 \
-  ", %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23" \
+  ", %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23"
+#define PERCEIVER_NAMES_32 \
+  PERCEIVER_NAMES_24 \
   ", %24, %25, %26, %27, %28, %29, %30, %31"
-#define PERCEIVER_NAMES_40 \
+#define PERCEIVER_NAMES_36 \
   PERCEIVER_NAMES_32 \
-  ", %32, %33, %34, %35, %36, %37, %38, %39"
+  ", %32, %33, %34, %35"
+#define PERCEIVER_NAMES_40 \
+  PERCEIVER_NAMES_36 \
+  ", %36, %37, %38, %39"
 #define PERCEIVER_NAMES_48 \
   PERCEIVER_NAMES_40 \
   ", %40, %41, %42, %43, %44, %45, %46, %47"
@@ -75,8 +84,10 @@ namespace perceiver::hopper {
 // sums (+)= A B^T; a and b are inner_descriptors. Without `add` the sums start from zero.
 template <typename T, int kN>
 __device__ __forceinline__ void product(float* sums, uint64_t a, uint64_t b, int add) {
-  static_assert(kN == 64 || kN == 96, "add the size to the list");
+  static_assert(kN == 48 || kN == 64 || kN == 80 || kN == 96, "add the size to the list");
+  if constexpr (kN == 48) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 48, 24, 24, 25, 26);
   if constexpr (kN == 64) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 64, 32, 32, 33, 34);
+  if constexpr (kN == 80) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 80, 40, 40, 41, 42);
   if constexpr (kN == 96) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 96, 48, 48, 49, 50);
 }
 
@@ -84,11 +95,13 @@ __device__ __forceinline__ void product(float* sums, uint64_t a, uint64_t b, int
 // first), (row, pair 8 columns on), (row + 8, that one); rows and columns as those of the sums.
 template <typename T, int kN>
 __device__ __forceinline__ void product(float* sums, const uint32_t (&a)[4], uint64_t b, int add) {
-  static_assert(kN == 16 || kN == 64 || kN == 80 || kN == 128 || kN == 192 || kN == 256,
+  static_assert(kN == 16 || kN == 64 || kN == 72 || kN == 80 || kN == 128 || kN == 192 || kN == 256,
                 "add the size to the list");
   if constexpr (kN == 16) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 16, 8, 8, 9, 10, 11, 12, 13);
   if constexpr (kN == 64)
     PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 64, 32, 32, 33, 34, 35, 36, 37);
+  if constexpr (kN == 72)
+    PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 72, 36, 36, 37, 38, 39, 40, 41);
   if constexpr (kN == 80)
     PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 80, 40, 40, 41, 42, 43, 44, 45);
   if constexpr (kN == 128)
