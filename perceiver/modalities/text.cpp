@@ -53,6 +53,15 @@ TokenBatch pad_or_crop(const std::vector<Ids>& texts, int64_t length, int64_t pa
   return result;
 }
 
+// Ids on a GPU are the trainer's, made by a tokenizer of this vocabulary: to look at them would
+// make the CPU wait for the GPU in every step.
+static void check_ids(const Tensor& ids, int64_t vocabulary) {
+  if (!ids.is_cpu()) return;
+  const Tensor outside = ids.masked_select((ids < 0).logical_or(ids >= vocabulary));
+  if (outside.numel() == 0) return;
+  fail("id {} is not in the model's vocabulary of {}", outside[0].item<int64_t>(), vocabulary);
+}
+
 TextInputImpl::TextInputImpl(int64_t vocabulary_size, int64_t num_inputs, int64_t channels,
                              Init token_init)
     : token_(register_module("token", Embedding(vocabulary_size, channels, token_init))),
@@ -65,11 +74,8 @@ Tensor TextInputImpl::forward(const Tensor& ids, const Tensor& before) {
   if (length > num_inputs) {
     fail("a text of {} tokens is longer than the model's {}; crop it first", length, num_inputs);
   }
-  const Tensor outside = ids.masked_select((ids < 0).logical_or(ids >= vocabulary));
-  if (outside.numel() > 0) {
-    fail("id {} is not in the model's vocabulary of {}", outside[0].item<int64_t>(), vocabulary);
-  }
-  const Tensor tokens = token_(ids);
+  check_ids(ids, vocabulary);
+  const Tensor tokens = token_(ids.to(token_->weight.device()));
   const Tensor elements = before.defined() ? at::cat({before, tokens}, 1) : tokens;
   return elements + position_->weight.narrow(0, 0, length);
 }

@@ -82,8 +82,9 @@ class TextInputImpl : public torch::nn::Module {
   TextInputImpl(int64_t vocabulary_size, int64_t num_inputs, int64_t channels,
                 Init token_init = truncated_normal(1.0));
 
-  // ids [B, m] -> [B, m, C]: embedding + position. Vectors `before` [B, p, C] stand in front of
-  // the text and take the first positions: -> [B, p + m, C]. p + m is at most M.
+  // ids [B, m] -> [B, m, C]: embedding + position. Ids on the CPU are checked, and go to the
+  // model's device from there; those on a GPU are trusted. Vectors `before` [B, p, C] stand in
+  // front of the text and take the first positions: -> [B, p + m, C]. p + m is at most M.
   Tensor forward(const Tensor& ids, const Tensor& before = {});
 
   const Tensor& token_weight() const { return token_->weight; }  // [vocabulary, C]: tied logits

@@ -29,8 +29,9 @@ Tensor evaluation_crop(const Tensor& pixels, const ImageNetConfig& config) {
 }
 
 Tensor normalised(const Tensor& pixels) {
-  const Tensor mean = colour_mean().to(pixels.device());
-  return (pixels.to(at::kFloat) / 255.0 - mean) / colour_deviation().to(pixels.device());
+  // The copy of a few bytes does not have to wait for what a GPU has to do before.
+  const auto near = [&](const Tensor& x) { return x.to(pixels.device(), /*non_blocking=*/true); };
+  return (pixels.to(at::kFloat) / 255.0 - near(colour_mean())) / near(colour_deviation());
 }
 
 Tensor denormalised(const Tensor& pixels) {

@@ -137,8 +137,8 @@ void put_in_place(OpenText& text, size_t mask, const std::string& word) {
 MaskedModel masked_model(LanguageImpl& model) {
   return {model.config().num_inputs, [&](const TokenBatch& texts, const Tensor& positions) {
             const at::Device device = model.parameters().front().device();
-            const Tensor latents = model.encode(texts.ids.to(device), texts.mask.to(device));
-            const Tensor logits = model.decode(latents, positions.to(device));
+            const Tensor latents = model.encode(texts.ids, texts.mask.to(device));
+            const Tensor logits = model.decode(latents, positions);
             return logits.to(at::kFloat).log_softmax(-1).cpu();
           }};
 }

@@ -38,8 +38,7 @@ Tensor log_probabilities_at(LanguageImpl& model, const Tensor& latents,
       here.push_back(i);
     }
     if (here.empty()) continue;
-    const Tensor logits =
-        model.decode(latents.narrow(0, row, 1).to(place), at::tensor(positions).to(place.device()));
+    const Tensor logits = model.decode(latents.narrow(0, row, 1).to(place), at::tensor(positions));
     all.index_copy_(0, at::tensor(here), logits[0].to(at::kFloat).log_softmax(-1).cpu());
   }
   return all;

@@ -19,6 +19,15 @@ LanguageImpl::LanguageImpl(const LanguageConfig& config)
                              config.decoder, config.semantics))),
       bias_(register_parameter("bias", new_parameter({config.vocabulary_size}, kZeros))) {}
 
+// Those on a GPU are the trainer's: to look at them would make the CPU wait in every step.
+static void check_positions(const Tensor& positions, int64_t num_inputs) {
+  if (!positions.is_cpu()) return;
+  const Tensor outside =
+      positions.masked_select((positions < 0).logical_or(positions >= num_inputs));
+  if (outside.numel() == 0) return;
+  fail("position {} is not among the model's {}", outside[0].item<int64_t>(), num_inputs);
+}
+
 Tensor LanguageImpl::encode(const Tensor& ids, const Tensor& mask) {
   if (mask.defined()) check_shape(mask, {ids.size(0), ids.size(1)}, "mask");
   return encoder_(input_(ids), mask);
@@ -26,12 +35,9 @@ Tensor LanguageImpl::encode(const Tensor& ids, const Tensor& mask) {
 
 Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,
                             const Tensor& query_mask) {
-  const Tensor outside =
-      positions.masked_select((positions < 0).logical_or(positions >= config_.num_inputs));
-  if (outside.numel() > 0) {
-    fail("position {} is not among the model's {}", outside[0].item<int64_t>(), config_.num_inputs);
-  }
-  const Tensor outputs = decoder_(latents, query_(latents.size(0), positions), query_mask);
+  check_positions(positions, config_.num_inputs);
+  const Tensor queries = query_(latents.size(0), positions.to(latents.device()));
+  const Tensor outputs = decoder_(latents, queries, query_mask);
   return at::linear(outputs, input_->token_weight(), bias_);
 }
 

@@ -47,7 +47,7 @@ class LanguageImpl : public torch::nn::Module {
   Tensor encode(const Tensor& ids, const Tensor& mask = {});
 
   // latents [B, N, D], positions [O] or [B, O], query_mask [B, O] -> logits [B, O, vocabulary].
-  // Only what is asked for is computed.
+  // Only what is asked for is computed. Positions are as TextInput's ids: checked on the CPU.
   Tensor decode(const Tensor& latents, const Tensor& positions, const Tensor& query_mask = {});
 
   // ids [B, m], mask [B, m] -> logits [B, m, vocabulary]. The mask is the queries' too.
