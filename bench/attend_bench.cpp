@@ -37,27 +37,29 @@ void attend(benchmark::State& state, const Shape& s, const char* kernel, at::Sca
     forward(module);  // packs
     for (auto _ : state) benchmark::DoNotOptimize(forward(module));
     // As the paper counts (App. D), whatever the form saves.
-    state.counters["FLOP/s"] =
-        benchmark::Counter(static_cast<double>(flops), benchmark::Counter::kIsIterationInvariantRate,
-                           benchmark::Counter::kIs1000);
+    state.counters["FLOP/s"] = benchmark::Counter(static_cast<double>(flops),
+                                                  benchmark::Counter::kIsIterationInvariantRate,
+                                                  benchmark::Counter::kIs1000);
   };
   const Tensor x_q = at::randn({1, s.queries, s.q_channels}).to(dtype);
   if (s.keys == 0) {
     SelfAttend module(s.q_channels, s.config);
-    return measure(module, [&](SelfAttend m) { return m(x_q); }, module->flops(s.queries));
+    return measure(
+        module, [&](SelfAttend m) { return m(x_q); }, module->flops(s.queries));
   }
   const Tensor x_kv = at::randn({1, s.keys, s.kv_channels}).to(dtype);
   CrossAttend module(s.q_channels, s.kv_channels, s.config);
-  measure(module, [&](CrossAttend m) { return m(x_q, x_kv); }, module->flops(s.queries, s.keys));
+  measure(
+      module, [&](CrossAttend m) { return m(x_q, x_kv); }, module->flops(s.queries, s.keys));
 }
 
 void register_all() {
   for (const Shape& shape : kShapes) {
     for (const char* kernel : {"auto", "tiled"}) {
       for (const auto dtype : {at::kFloat, at::kBFloat16}) {
-        const std::string name = fmt::format("{}/{}/{}", shape.name,
-                                             kernel == std::string("auto") ? "packed" : "module",
-                                             dtype == at::kFloat ? "float32" : "bfloat16");
+        const std::string name =
+            fmt::format("{}/{}/{}", shape.name, kernel == std::string("auto") ? "packed" : "module",
+                        dtype == at::kFloat ? "float32" : "bfloat16");
         benchmark::RegisterBenchmark(name.c_str(), attend, shape, kernel, dtype)
             ->UseRealTime()
             ->Unit(benchmark::kMillisecond);

@@ -21,8 +21,8 @@ std::string attend_hopper_refusal(const AttentionCase& c) {
   }
   if (c.dropout) return "does not drop attention weights";
   const int64_t padded = padded_channels(c.qk_channels);
-  const Tensor like = at::empty({0}, at::TensorOptions(c.device).dtype(c.dtype));
-  const Tensor probe = like.as_strided({1, 0, c.qk_channels}, {padded, padded, 1});
+  const Tensor probe = at::empty({1, 1, padded}, at::TensorOptions(c.device).dtype(c.dtype))
+                           .narrow(2, 0, c.qk_channels);
   return cuda_hopper_refusal(probe, probe, probe);
 }
 

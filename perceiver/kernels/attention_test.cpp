@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/error_test.h"
+#include "perceiver/kernels/attention_hopper.h"
 #include "perceiver/kernels/attention_reference.h"
 
 namespace perceiver {
@@ -123,6 +124,36 @@ TEST(AttendReference, MaskedRowsHaveFiniteGradients) {
   EXPECT_TRUE(in.q.grad().eq(0).all().item<bool>());
 }
 
+// The wide heads that our kernel for Hopper GPUs takes, forward and backward, masked and not.
+TEST(AttendHopper, IsAsExactAsTheDefinition) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  at::manual_seed(1);
+  for (const int64_t channels : {261, 322}) {
+    const auto drawn = [&](int64_t elements) {
+      return at::randn({2, 1, elements, channels}, at::kCUDA).to(at::kBFloat16);
+    };
+    AttentionInputs in{drawn(300), drawn(999), drawn(999)};
+    const AttentionCase c{.device = at::Device(at::kCUDA, 0),
+                          .dtype = at::kBFloat16,
+                          .qk_channels = channels,
+                          .v_channels = channels};
+    if (!attend_hopper_refusal(c).empty()) GTEST_SKIP() << attend_hopper_refusal(c);
+    for (const bool masked : {false, true}) {
+      if (masked) in.kv_mask = at::rand({2, 999}, at::kCUDA) < 0.7;
+      const Tensor exact = attend_reference(to(in, at::kDouble));
+      const double plain = max_error(attend_reference(in), exact);
+      EXPECT_LE(max_error(attend(in, "hopper"), exact), 2 * plain + 1e-3);
+      const Tensor direction = at::randn_like(exact);
+      const auto right = gradients(to(in, at::kDouble), "reference", direction);
+      const auto rounded = gradients(in, "reference", direction.to(at::kBFloat16));
+      const auto ours = gradients(in, "hopper", direction.to(at::kBFloat16));
+      for (size_t i = 0; i < right.size(); ++i) {
+        EXPECT_LE(max_error(ours[i], right[i]), 2 * max_error(rounded[i], right[i]) + 1e-3) << i;
+      }
+    }
+  }
+}
+
 TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
   const AttentionCase c{
       .queries = 4, .keys = 4, .qk_channels = 8, .v_channels = 8, .dropout = true};
@@ -134,8 +165,9 @@ TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tiled"); }),
             "attention kernel 'tiled' cannot take batch 1 x heads 1, 4 queries, 4 keys:\n"
             "  tiled: does not drop attention weights");
-  EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tild"); }),
-            "unknown attention kernel 'tild'; known: auto, check, hopper, library, tiled, reference");
+  EXPECT_EQ(
+      error_of([&] { select_attention_kernel(c, "tild"); }),
+      "unknown attention kernel 'tild'; known: auto, check, hopper, library, tiled, reference");
 }
 
 TEST(CheckAttention, OneWrongOutputOfManyIsFound) {

@@ -14,7 +14,7 @@ constexpr int64_t padded_channels(int64_t channels) { return (channels + 7) / 8 
 // the channel after the last holds 1.
 Tensor normalised_padded(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant);
 
-// x + y, and the normalised rows of that; [..., C] each.
+// x + y, and the normalised rows of that; [..., C] each. y may be overwritten.
 struct AddedRows {
   Tensor sum, normed;
 };

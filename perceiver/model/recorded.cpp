@@ -18,7 +18,8 @@ constexpr int kCallsBefore = 2;        // they choose kernels and take memory, w
 constexpr size_t kMostRecordings = 8;  // each holds the memory of a pass
 
 // All that a recording was made for: sizes, dtypes and, since kernels know addresses, parameters.
-std::vector<int64_t> key_of(const torch::nn::Module& module, const std::vector<Tensor>& inputs) {
+std::vector<int64_t> key_of(const std::vector<Tensor>& parameters,
+                            const std::vector<Tensor>& inputs) {
   std::vector<int64_t> key;
   for (const Tensor& x : inputs) {
     key.push_back(x.defined() ? x.dim() : -1);
@@ -26,7 +27,7 @@ std::vector<int64_t> key_of(const torch::nn::Module& module, const std::vector<T
     key.insert(key.end(), x.sizes().begin(), x.sizes().end());
     key.push_back(static_cast<int64_t>(x.scalar_type()));
   }
-  for (const Tensor& p : module.parameters()) {
+  for (const Tensor& p : parameters) {
     key.push_back(reinterpret_cast<int64_t>(p.const_data_ptr()));
     key.push_back(static_cast<int64_t>(p._version()));
   }
@@ -71,7 +72,8 @@ class RecordedForward::Recordings {
   Tensor run(const torch::nn::Module& module, const std::vector<Tensor>& inputs,
              const Forward& forward) {
     const std::lock_guard lock(mutex_);
-    std::vector<int64_t> key = key_of(module, inputs);
+    if (parameters_.empty()) parameters_ = module.parameters();
+    std::vector<int64_t> key = key_of(parameters_, inputs);
     if (recordings_.size() == kMostRecordings && !recordings_.contains(key)) recordings_.clear();
     Recording& r = recordings_[std::move(key)];
     if (r.impossible || r.calls++ < kCallsBefore) return forward(inputs);
@@ -87,6 +89,7 @@ class RecordedForward::Recordings {
 
  private:
   std::mutex mutex_;
+  std::vector<Tensor> parameters_;
   std::map<std::vector<int64_t>, Recording> recordings_;
 };
 

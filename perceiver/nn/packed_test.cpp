@@ -108,6 +108,20 @@ TEST_P(PackedTest, FormForGpusIsAsExactAsTheModule) {
   EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
 }
 
+TEST_P(PackedTest, OnAGpuBfloat16IsAsExactAsTheModule) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  module->to(at::kCUDA, at::kBFloat16);
+  x_q = x_q.to(at::kCUDA, at::kBFloat16), x_kv = x_kv.to(at::kCUDA, at::kBFloat16);
+  masks.q = at::rand({3, x_q.size(1)}, at::kCUDA) < 0.7;
+  masks.kv = at::rand({3, x_kv.size(1)}, at::kCUDA) < 0.7;
+  masks.kv[1].fill_(false);
+  const Tensor plain = by("reference"), packed = by("auto");
+  module->to(at::kDouble);
+  x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
+  const Tensor exact = by("reference");
+  EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 1e-3);
+}
+
 TEST_P(PackedTest, ChosenFormIsTheOneWithFewestProducts) {
   const Case& c = std::get<0>(GetParam());
   const AttendParts parts = module->parts();

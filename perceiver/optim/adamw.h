@@ -11,6 +11,7 @@ class AdamW : public Optimizer {
 
  private:
   void apply(std::vector<Tensor> updates, double learning_rate) override;
+  bool is_lamb() const override { return false; }
 };
 
 }  // namespace perceiver

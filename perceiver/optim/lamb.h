@@ -12,6 +12,7 @@ class Lamb : public Optimizer {
 
  private:
   void apply(std::vector<Tensor> updates, double learning_rate) override;
+  bool is_lamb() const override { return true; }
 };
 
 }  // namespace perceiver

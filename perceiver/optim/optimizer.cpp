@@ -32,13 +32,42 @@ Optimizer::Optimizer(std::vector<NamedParameter> parameters, const OptimizerOpti
   }
 }
 
-void Optimizer::step(double learning_rate) {
-  at::NoGradGuard no_grad;
-  std::vector<Tensor> gradients;
+std::vector<Tensor> Optimizer::gradients() const {
+  std::vector<Tensor> all;
   for (const Tensor& value : values_) {
     TORCH_INTERNAL_ASSERT(value.grad().defined());
-    gradients.push_back(value.grad());
+    all.push_back(value.grad());
   }
+  return all;
+}
+
+FusedOptimizer* Optimizer::fused(double clip) {
+  if (fused_clip_ == clip) return fused_.get();
+  fused_clip_ = clip;
+  std::vector<FusedParameter> parameters;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    parameters.push_back({values_[i], first_[i], second_[i], is_decayed(names_[i])});
+  }
+  fused_ = FusedOptimizer::make(parameters, {is_lamb(), options_.beta1, options_.beta2,
+                                             options_.epsilon, options_.weight_decay, clip});
+  return fused_.get();
+}
+
+Tensor Optimizer::step(double learning_rate, const Tensor& weight, double clip) {
+  at::NoGradGuard no_grad;
+  const std::vector<Tensor> all = gradients();
+  if (FusedOptimizer* fast = fused(clip)) {
+    return fast->step(all, weight, learning_rate, ++steps_);
+  }
+  at::_foreach_div_(all, weight);
+  const Tensor norm = clip_by_global_norm(all, clip);
+  step(learning_rate);
+  return norm;
+}
+
+void Optimizer::step(double learning_rate) {
+  at::NoGradGuard no_grad;
+  const std::vector<Tensor> gradients = this->gradients();
   ++steps_;
   at::_foreach_mul_(first_, options_.beta1);
   at::_foreach_add_(first_, gradients, 1.0 - options_.beta1);

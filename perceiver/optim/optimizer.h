@@ -1,11 +1,14 @@
 // Optimisers over named parameters. Their state has names too, so that it can be saved.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/cuda/fused_optimizer.h"
 
 namespace perceiver {
 
@@ -32,6 +35,11 @@ class Optimizer {
   // Moves the parameters along what their gradients, which must be there, have been so far.
   void step(double learning_rate);
 
+  // The same from gradients that are sums over examples of this weight, a scalar on their device,
+  // clipped to a global norm (0: never); on a GPU in a few launches. What the gradients hold after
+  // that is not said. -> their norm, divided and not clipped, likewise
+  Tensor step(double learning_rate, const Tensor& weight, double clip);
+
   // "first.<parameter>" and "second.<parameter>". The tensors themselves: loading copies into them.
   std::vector<std::pair<std::string, Tensor>> state() const;
   int64_t steps() const { return steps_; }
@@ -41,6 +49,7 @@ class Optimizer {
   // values -= learning_rate * what the rule makes of `updates`, m / (sqrt(v) + epsilon) each, with
   // both moments corrected for their start at zero.
   virtual void apply(std::vector<Tensor> updates, double learning_rate) = 0;
+  virtual bool is_lamb() const = 0;  // else AdamW: which rule the fused kernels follow
 
   OptimizerOptions options_;
   std::vector<std::string> names_;
@@ -49,7 +58,12 @@ class Optimizer {
   std::vector<size_t> decayed_at_;  // where they are
 
  private:
+  std::vector<Tensor> gradients() const;
+  FusedOptimizer* fused(double clip);
+
   std::vector<Tensor> first_, second_;
+  std::unique_ptr<FusedOptimizer> fused_;
+  std::optional<double> fused_clip_;  // that fused_ was made for, or was found impossible with
   int64_t steps_ = 0;
 };
 

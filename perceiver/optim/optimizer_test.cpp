@@ -118,5 +118,37 @@ TEST(ClipByGlobalNorm, ScalesAllGradientsTogetherAndOnlyAboveTheLimit) {
   expect_close(gradients[1], {0.8});
 }
 
+// Ten steps of tensors of many sizes, from the same gradients: parameters after them.
+template <typename Rule>
+std::vector<Tensor> ten_steps(at::Device device, double clip) {
+  at::manual_seed(8);
+  std::vector<NamedParameter> parameters;
+  for (const int64_t size : {1, 7, 4096, 100'003}) {
+    parameters.push_back({size == 7 ? "a.bias" : "a.weight", at::randn({size}).to(device)});
+  }
+  parameters.push_back({"zero.weight", at::zeros({33}).to(device)});
+  Rule optimizer(parameters, kOptions);
+  for (int step = 0; step < 10; ++step) {
+    for (NamedParameter& p : parameters) {
+      p.value.mutable_grad() = at::randn({p.value.numel()}).to(device);
+    }
+    optimizer.step(0.01, at::full({}, 3.0, device), clip);
+  }
+  std::vector<Tensor> values;
+  for (const NamedParameter& p : parameters) values.push_back(p.value.cpu());
+  return values;
+}
+
+TEST(FusedOptimizer, GivesWhatThePlainOneGives) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  for (const double clip : {0.0, 1.0}) {
+    const auto expect_same = [](const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+      for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(at::allclose(a[i], b[i], 1e-4, 1e-6)) << i;
+    };
+    expect_same(ten_steps<Lamb>(at::kCUDA, clip), ten_steps<Lamb>(at::kCPU, clip));
+    expect_same(ten_steps<AdamW>(at::kCUDA, clip), ten_steps<AdamW>(at::kCPU, clip));
+  }
+}
+
 }  // namespace
 }  // namespace perceiver

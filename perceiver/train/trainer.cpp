@@ -177,9 +177,7 @@ Trainer::Step Trainer::step() {
     all.sum += loss.sum.detach();
     all.weight += loss.weight;
   }
-  at::_foreach_div_(gradients_, all.weight.clamp_min(1e-9));
-  const Tensor norm = clip_by_global_norm(gradients_, config_.clip);
-  optimizer_->step(learning_rate());
+  const Tensor norm = optimizer_->step(learning_rate(), all.weight.clamp_min(1e-9), config_.clip);
   ++step_;
   return {all.sum / all.weight.clamp_min(1e-9), norm};
 }

@@ -7,6 +7,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/attention_hopper.h"
+#include "perceiver/kernels/cuda/rows.h"
 
 namespace perceiver {
 namespace {
@@ -69,6 +70,51 @@ Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, con
   a.workspace = workspace.data_ptr();
   C10_CUDA_CHECK(attention_hopper(a, c10::cuda::getCurrentCUDAStream()));
   return out;
+}
+
+static CudaDtype cuda_dtype(at::ScalarType dtype) {
+  if (dtype == at::kBFloat16) return CudaDtype::kBFloat16;
+  return dtype == at::kHalf ? CudaDtype::kFloat16 : CudaDtype::kFloat32;
+}
+
+bool cuda_rows_take(const Tensor& x, at::ScalarType dtype) {
+  const auto known = [](at::ScalarType t) {
+    return t == at::kFloat || t == at::kBFloat16 || t == at::kHalf;
+  };
+  return x.is_cuda() && known(x.scalar_type()) && known(dtype) && x.size(-1) <= kMaxRowChannels &&
+         (x.scalar_type() == dtype || x.scalar_type() == at::kFloat);
+}
+
+// x [..., C] as rows one stride apart.
+static Tensor rows_of(const Tensor& x) {
+  const Tensor rows = x.reshape({-1, x.size(-1)});
+  return rows.stride(1) == 1 ? rows : rows.contiguous();
+}
+
+Tensor cuda_normalised(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant) {
+  const c10::cuda::CUDAGuard guard(x.device());
+  const Tensor rows = rows_of(x);
+  std::vector<int64_t> sizes = x.sizes().vec();
+  sizes.back() = padded;
+  const Tensor out = at::empty(sizes, x.options().dtype(dtype));
+  const RowShape shape{rows.size(0), rows.size(1), rows.stride(0), padded, constant};
+  C10_CUDA_CHECK(normalise(shape, cuda_dtype(x.scalar_type()), rows.const_data_ptr(),
+                           cuda_dtype(dtype), out.data_ptr(), c10::cuda::getCurrentCUDAStream()));
+  return out;
+}
+
+AddedRows cuda_add_normalised(const Tensor& x, const Tensor& y) {
+  const c10::cuda::CUDAGuard guard(x.device());
+  // The kernel adds to y's rows, which nobody else has: they come out of a product.
+  const Tensor sum = y.is_contiguous() ? y : y.contiguous();
+  const Tensor other = x.contiguous();
+  const Tensor out = at::empty_like(sum);
+  const int64_t channels = sum.size(-1);
+  const RowShape shape{sum.numel() / channels, channels, channels, channels};
+  const CudaDtype dtype = cuda_dtype(sum.scalar_type());
+  C10_CUDA_CHECK(add_normalise(shape, dtype, sum.data_ptr(), other.const_data_ptr(), dtype,
+                               out.data_ptr(), c10::cuda::getCurrentCUDAStream()));
+  return {sum, out};
 }
 
 }  // namespace perceiver

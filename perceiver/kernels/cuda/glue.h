@@ -8,7 +8,8 @@
 
 namespace perceiver {
 
-// Why the kernel of wide heads cannot take q [B, N, F], k [B, M, F], v [B, M, F]; empty when it can.
+// Why the kernel of wide heads cannot take q [B, N, F], k [B, M, F], v [B, M, F]; empty when it
+// can.
 std::string cuda_hopper_refusal(const Tensor& q, const Tensor& k, const Tensor& v);
 
 // kv_mask [B, M] or undefined -> [B, N, F rounded up to 8]; where `log_sum` is given it becomes

@@ -1,5 +1,6 @@
 // A program without CUDA kernels: LibTorch has no CUDA, or there is no nvcc.
 #include "perceiver/core/error.h"
+#include "perceiver/kernels/cuda/fused_optimizer.h"
 #include "perceiver/kernels/cuda/glue.h"
 
 namespace perceiver {
@@ -21,6 +22,11 @@ Tensor cuda_normalised(const Tensor&, at::ScalarType, int64_t, bool) {
 
 AddedRows cuda_add_normalised(const Tensor&, const Tensor&) {
   fail("this program was built without CUDA kernels");
+}
+
+std::unique_ptr<FusedOptimizer> FusedOptimizer::make(const std::vector<FusedParameter>&,
+                                                     const Rule&) {
+  return {};
 }
 
 }  // namespace perceiver

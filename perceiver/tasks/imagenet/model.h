@@ -5,6 +5,7 @@
 #include "perceiver/model/average_project.h"
 #include "perceiver/model/perceiver_io.h"
 #include "perceiver/model/query.h"
+#include "perceiver/model/recorded.h"
 
 namespace perceiver {
 
@@ -64,7 +65,10 @@ class ImageNetImpl : public torch::nn::Module {
 
   Tensor encode(const Tensor& images) { return encoder_(input_array(images)); }  // -> [B, N, D]
   Tensor decode(const Tensor& latents);  // [B, N, D] -> logits [B, classes]
-  Tensor forward(const Tensor& images) { return decode(encode(images)); }
+  Tensor forward(const Tensor& images) {
+    return recorded_(*this, {images},
+                     [this](const std::vector<Tensor>& x) { return decode(encode(x[0])); });
+  }
 
   ModelSummary summary() const;
 
@@ -81,6 +85,7 @@ class ImageNetImpl : public torch::nn::Module {
   LearnedQuery query_{nullptr};
   Decoder decoder_{nullptr};
   AverageProject average_{nullptr};
+  RecordedForward recorded_;
 };
 TORCH_MODULE(ImageNet);
 

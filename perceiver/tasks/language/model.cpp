@@ -42,8 +42,10 @@ Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,
 }
 
 Tensor LanguageImpl::forward(const Tensor& ids, const Tensor& mask) {
-  const Tensor latents = encode(ids, mask);
-  return decode(latents, at::arange(ids.size(1), ids.options()), mask);
+  return recorded_(*this, {ids, mask}, [this](const std::vector<Tensor>& x) {
+    const Tensor latents = encode(x[0], x[1]);
+    return decode(latents, at::arange(x[0].size(1), x[0].options()), x[1]);
+  });
 }
 
 ModelSummary LanguageImpl::summary(int64_t num_queries) const {

@@ -5,6 +5,7 @@
 #include "perceiver/modalities/text.h"
 #include "perceiver/model/perceiver_io.h"
 #include "perceiver/model/query.h"
+#include "perceiver/model/recorded.h"
 
 namespace perceiver {
 
@@ -64,6 +65,7 @@ class LanguageImpl : public torch::nn::Module {
   LearnedQuery query_{nullptr};
   Decoder decoder_{nullptr};
   Tensor bias_;  // [vocabulary]
+  RecordedForward recorded_;
 };
 TORCH_MODULE(Language);
 

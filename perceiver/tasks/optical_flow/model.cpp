@@ -95,7 +95,9 @@ Tensor OpticalFlowImpl::query_array(const Tensor& inputs) const {
 }
 
 Tensor OpticalFlowImpl::outputs(const Tensor& latents, const Tensor& queries) {
-  const int64_t slice = at::GradMode::is_enabled() ? queries.size(1) : config_.decode_slice;
+  constexpr int64_t kMoreOnGpu = 16;  // which has the memory, and idles on few
+  const int64_t once = config_.decode_slice * (latents.is_cuda() ? kMoreOnGpu : 1);
+  const int64_t slice = at::GradMode::is_enabled() ? queries.size(1) : once;
   return decode_in_slices(perceiver_, latents, queries, slice);
 }
 
@@ -158,8 +160,10 @@ Tensor OpticalFlowImpl::decode_at(const Tensor& latents, const Tensor& frames,
 }
 
 Tensor OpticalFlowImpl::forward(const Tensor& frames) {
-  const Tensor inputs = input_array(frames);
-  return decode(encode(inputs), query_array(inputs));
+  return recorded_(*this, {frames}, [this](const std::vector<Tensor>& x) {
+    const Tensor inputs = input_array(x[0]);
+    return decode(encode(inputs), query_array(inputs));
+  });
 }
 
 ModelSummary OpticalFlowImpl::summary() const {

@@ -3,6 +3,7 @@
 
 #include "perceiver/modalities/image.h"
 #include "perceiver/model/perceiver_io.h"
+#include "perceiver/model/recorded.h"
 #include "perceiver/nn/position.h"
 #include "perceiver/tasks/optical_flow/raft_upsample.h"
 
@@ -95,6 +96,7 @@ class OpticalFlowImpl : public torch::nn::Module {
   ConvStage conv_stage_{nullptr};
   PerceiverIo perceiver_{nullptr};
   RaftUpsample upsample_{nullptr};
+  RecordedForward recorded_;
 };
 TORCH_MODULE(OpticalFlow);
 

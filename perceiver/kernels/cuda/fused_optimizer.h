@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "perceiver/core/tensor.h"
+
+namespace perceiver {
+
+struct FusedParameter {
+  Tensor value, first, second;  // float32, of one size; the moments are the optimiser's
+  bool decayed;
+};
+
+// A whole step of an optimiser in a few launches (cuda/optimizer.h).
+class FusedOptimizer {
+ public:
+  struct Rule {
+    bool lamb;  // else AdamW
+    double beta1, beta2, epsilon, weight_decay, clip;
+  };
+
+  // Null where the kernels cannot do it: not on a GPU, not float32, or not built.
+  static std::unique_ptr<FusedOptimizer> make(const std::vector<FusedParameter>& parameters,
+                                              const Rule& rule);
+  virtual ~FusedOptimizer() = default;
+
+  // The step with this number, from 1. The gradients count as divided by `divisor`, a scalar on
+  // their device. -> the norm of all of them before clipping, likewise
+  virtual Tensor step(const std::vector<Tensor>& gradients, const Tensor& divisor,
+                      double learning_rate, int64_t number) = 0;
+};
+
+}  // namespace perceiver
