@@ -26,6 +26,9 @@ struct HopperAttention {
   int64_t q_row = 0, k_row = 0, v_row = 0, out_row = 0;
   int64_t q_batch = 0, k_batch = 0, v_batch = 0, out_batch = 0, mask_batch = 0;
   float scale = 1.0f;
+  // Runs the keys are cut into, 32 at most; 0: as many as keep the device busy. With a number, a
+  // query's output does not depend on how many others there are.
+  int splits = 0;
 };
 
 // Why the kernel cannot take the case on this device; null when it can.

@@ -1,12 +1,16 @@
-#include "perceiver/kernels/cuda/attention_hopper_launch.h"
+#include <cmath>
+#include <numbers>
 
-namespace perceiver {
+#include "perceiver/kernels/cuda/attention_hopper_softmax.h"
+#include "perceiver/kernels/cuda/attention_hopper_sum.h"
+
+namespace perceiver::hopper {
 namespace {
 
 constexpr int kWarpsOfSum = 4;
 constexpr int kChannelsOfWarp = 128;  // four a lane
 
-struct Sum {
+struct SplitSum {
   const float* sums;     // [splits, B N, channels]
   const float2* totals;  // [splits, B N]
   void* out;
@@ -18,8 +22,7 @@ struct Sum {
 
 // A warp takes a piece of a row, a lane the weight of one split.
 template <class T>
-__global__ void __launch_bounds__(32 * kWarpsOfSum) sum_kernel(const Sum sum) {
-  using namespace attention_hopper_parts;  // NOLINT
+__global__ void __launch_bounds__(32 * kWarpsOfSum) sum_kernel(const SplitSum sum) {
   const int lane = threadIdx.x % 32;
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kWarpsOfSum + threadIdx.x / 32;
   const int64_t row = index / sum.pieces;
@@ -61,9 +64,8 @@ __global__ void __launch_bounds__(32 * kWarpsOfSum) sum_kernel(const Sum sum) {
 
 }  // namespace
 
-cudaError_t sum_hopper_splits(const HopperAttention& a, const HopperPlan& plan,
-                              cudaStream_t stream) {
-  Sum sum{};
+cudaError_t sum_splits(const HopperAttention& a, const SplitPlan& plan, cudaStream_t stream) {
+  SplitSum sum{};
   sum.sums = static_cast<const float*>(a.workspace);
   sum.totals = reinterpret_cast<const float2*>(sum.sums + plan.sums(a));
   sum.out = a.out;
@@ -72,10 +74,10 @@ cudaError_t sum_hopper_splits(const HopperAttention& a, const HopperPlan& plan,
   sum.out_row = a.out_row;
   sum.out_batch = a.out_batch;
   sum.queries = static_cast<int>(a.queries);
-  sum.channels = padded_channels(a);
+  sum.channels = stored_channels(a);
   sum.pieces = (sum.channels + kChannelsOfWarp - 1) / kChannelsOfWarp;
   sum.splits = plan.splits;
-  sum.scale_log2 = a.scale * kLog2E;
+  sum.scale_log2 = a.scale * std::numbers::log2e_v<float>;
   const int64_t warps = sum.rows * sum.pieces;
   const auto blocks = static_cast<unsigned>((warps + kWarpsOfSum - 1) / kWarpsOfSum);
   if (a.bfloat16) {
@@ -86,4 +88,4 @@ cudaError_t sum_hopper_splits(const HopperAttention& a, const HopperPlan& plan,
   return cudaGetLastError();
 }
 
-}  // namespace perceiver
+}  // namespace perceiver::hopper

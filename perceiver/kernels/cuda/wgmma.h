@@ -14,40 +14,26 @@ namespace perceiver::hopper {
 // clang-format off
 #define PERCEIVER_SUMS_4(d, i)                                                            \
   "+f"((d)[i]), "+f"((d)[i + 1]), "+f"((d)[i + 2]), "+f"((d)[i + 3])
-#define PERCEIVER_SUMS_8(d, i)                                                            \
-  "+f"((d)[i]), "+f"((d)[i + 1]), "+f"((d)[i + 2]), "+f"((d)[i + 3]), "+f"((d)[i + 4]),   \
-      "+f"((d)[i + 5]), "+f"((d)[i + 6]), "+f"((d)[i + 7])
-#define PERCEIVER_SUMS_16(d, i) PERCEIVER_SUMS_8(d, i), PERCEIVER_SUMS_8(d, i + 8)
+#define PERCEIVER_SUMS_16(d, i)                                                           \
+  PERCEIVER_SUMS_4(d, i), PERCEIVER_SUMS_4(d, i + 4), PERCEIVER_SUMS_4(d, i + 8),         \
+      PERCEIVER_SUMS_4(d, i + 12)
 #define PERCEIVER_SUMS_32(d, i) PERCEIVER_SUMS_16(d, i), PERCEIVER_SUMS_16(d, i + 16)
-#define PERCEIVER_SUMS_24(d, i) PERCEIVER_SUMS_16(d, i), PERCEIVER_SUMS_8(d, i + 16)
 #define PERCEIVER_SUMS_36(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_4(d, i + 32)
-#define PERCEIVER_SUMS_40(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_8(d, i + 32)
 #define PERCEIVER_SUMS_48(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_16(d, i + 32)
-#define PERCEIVER_SUMS_64(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_32(d, i + 32)
-#define PERCEIVER_SUMS_96(d, i) PERCEIVER_SUMS_64(d, i), PERCEIVER_SUMS_32(d, i + 64)
-#define PERCEIVER_SUMS_128(d, i) PERCEIVER_SUMS_64(d, i), PERCEIVER_SUMS_64(d, i + 64)
-#define PERCEIVER_NAMES_8 \
-  "%0, %1, %2, %3, %4, %5, %6, %7"
-#define PERCEIVER_NAMES_24 \
-  PERCEIVER_NAMES_8 \
-  ", %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23"
+#define PERCEIVER_SUMS_96(d, i) PERCEIVER_SUMS_48(d, i), PERCEIVER_SUMS_48(d, i + 48)
+#define PERCEIVER_SUMS_128(d, i) PERCEIVER_SUMS_96(d, i), PERCEIVER_SUMS_32(d, i + 96)
 #define PERCEIVER_NAMES_32 \
-  PERCEIVER_NAMES_24 \
-  ", %24, %25, %26, %27, %28, %29, %30, %31"
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define PERCEIVER_NAMES_36 \
   PERCEIVER_NAMES_32 \
   ", %32, %33, %34, %35"
-#define PERCEIVER_NAMES_40 \
-  PERCEIVER_NAMES_36 \
-  ", %36, %37, %38, %39"
 #define PERCEIVER_NAMES_48 \
-  PERCEIVER_NAMES_40 \
-  ", %40, %41, %42, %43, %44, %45, %46, %47"
-#define PERCEIVER_NAMES_64 \
-  PERCEIVER_NAMES_48 \
-  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+  PERCEIVER_NAMES_36 \
+  ", %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define PERCEIVER_NAMES_96 \
-  PERCEIVER_NAMES_64 \
+  PERCEIVER_NAMES_48 \
+  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
   ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define PERCEIVER_NAMES_128 \
@@ -55,7 +41,7 @@ namespace perceiver::hopper {
   ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
   ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-// A from shared memory, as B: both with rows along the outer dimension. kR = kN / 2 sums; what
+// A from shared memory, as B: both with rows along the outer dimension. R = N / 2 sums; what
 // follows them are the numbers of the operands behind the sums.
 #define PERCEIVER_WGMMA_SHARED(N, R, A, B, ADD, TYPE)                                          \
   asm volatile(                                                                                \
@@ -79,15 +65,12 @@ namespace perceiver::hopper {
     if constexpr (std::is_same_v<T, __nv_bfloat16>) PRODUCT(__VA_ARGS__, "bf16");              \
     else PRODUCT(__VA_ARGS__, "f16");                                                          \
   } while (0)
-// clang-format on
 
 // sums (+)= A B^T; a and b are inner_descriptors. Without `add` the sums start from zero.
 template <typename T, int kN>
 __device__ __forceinline__ void product(float* sums, uint64_t a, uint64_t b, int add) {
-  static_assert(kN == 48 || kN == 64 || kN == 80 || kN == 96, "add the size to the list");
-  if constexpr (kN == 48) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 48, 24, 24, 25, 26);
+  static_assert(kN == 64 || kN == 96, "add the size to the list");
   if constexpr (kN == 64) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 64, 32, 32, 33, 34);
-  if constexpr (kN == 80) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 80, 40, 40, 41, 42);
   if constexpr (kN == 96) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 96, 48, 48, 49, 50);
 }
 
@@ -95,21 +78,11 @@ __device__ __forceinline__ void product(float* sums, uint64_t a, uint64_t b, int
 // first), (row, pair 8 columns on), (row + 8, that one); rows and columns as those of the sums.
 template <typename T, int kN>
 __device__ __forceinline__ void product(float* sums, const uint32_t (&a)[4], uint64_t b, int add) {
-  static_assert(kN == 16 || kN == 64 || kN == 72 || kN == 80 || kN == 128 || kN == 192 || kN == 256,
-                "add the size to the list");
-  if constexpr (kN == 16) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 16, 8, 8, 9, 10, 11, 12, 13);
-  if constexpr (kN == 64)
-    PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 64, 32, 32, 33, 34, 35, 36, 37);
-  if constexpr (kN == 72)
-    PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 72, 36, 36, 37, 38, 39, 40, 41);
-  if constexpr (kN == 80)
-    PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 80, 40, 40, 41, 42, 43, 44, 45);
-  if constexpr (kN == 128)
-    PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 128, 64, 64, 65, 66, 67, 68, 69);
-  if constexpr (kN == 192)
-    PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 192, 96, 96, 97, 98, 99, 100, 101);
-  if constexpr (kN == 256)
-    PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 256, 128, 128, 129, 130, 131, 132, 133);
+  static_assert(kN == 72 || kN == 192 || kN == 256, "add the size to the list");
+  if constexpr (kN == 72) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 72, 36, 36, 37, 38, 39, 40, 41);
+  if constexpr (kN == 192) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 192, 96, 96, 97, 98, 99, 100, 101);
+  if constexpr (kN == 256) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 256, 128, 128, 129, 130, 131, 132, 133);
 }
+// clang-format on
 
 }  // namespace perceiver::hopper
