@@ -18,7 +18,6 @@
 #include "perceiver/core/interrupt.h"
 #include "perceiver/core/memory.h"
 #include "perceiver/nn/layers.h"
-#include "perceiver/train/meter.h"
 #include "perceiver/weights/safetensors.h"
 
 namespace perceiver {
@@ -139,13 +138,7 @@ class Bench {
   void run(const std::vector<std::string>& names) {
     for (const std::string& name : names) check_workload(name, options_);
     warn_of_load();
-    const int64_t size = device_.is_cuda() ? 8192 : 2048;
-    place_ = {.mode = args_.train ? "train" : "forward",
-              .device = device_.str(),
-              .dtype = dtype_word(options_.dtype),
-              .threads = at::get_num_threads(),
-              .product_size = size,
-              .ceiling = measured_peak(device_, options_.dtype, size)};
+    place_ = bench_place(args_.train ? "train" : "forward", device_, options_.dtype);
     for (const std::string& name : names) {
       if (interrupt_.signal() == 0) measure_one(name);
     }
