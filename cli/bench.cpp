@@ -18,7 +18,6 @@
 #include "perceiver/core/interrupt.h"
 #include "perceiver/core/memory.h"
 #include "perceiver/nn/layers.h"
-#include "perceiver/train/meter.h"
 #include "perceiver/weights/safetensors.h"
 
 namespace perceiver {
@@ -116,6 +115,14 @@ GoOn lockstep() {
   };
 }
 
+// Threads that wait for each other wait for other programs too.
+void warn_of_load() {
+  double load = 0.0;
+  if (getloadavg(&load, 1) == 1 && load > 0.5 * at::get_num_threads()) {
+    note(fmt::format("the machine is busy (load {:.1f}): times will be too long", load));
+  }
+}
+
 class Bench {
  public:
   Bench(const BenchArgs& args, const std::vector<std::string>& settings)
@@ -130,13 +137,8 @@ class Bench {
 
   void run(const std::vector<std::string>& names) {
     for (const std::string& name : names) check_workload(name, options_);
-    const int64_t size = device_.is_cuda() ? 8192 : 2048;
-    place_ = {.mode = args_.train ? "train" : "forward",
-              .device = device_.str(),
-              .dtype = dtype_word(options_.dtype),
-              .threads = at::get_num_threads(),
-              .product_size = size,
-              .ceiling = measured_peak(device_, options_.dtype, size)};
+    warn_of_load();
+    place_ = bench_place(args_.train ? "train" : "forward", device_, options_.dtype);
     for (const std::string& name : names) {
       if (interrupt_.signal() == 0) measure_one(name);
     }
@@ -212,7 +214,6 @@ class Bench {
 };
 
 void print_names() {
-  std::vector<std::vector<std::string>> rows;
   size_t widest = 0;
   for (const NamedWorkload& workload : named_workloads()) {
     widest = std::max(widest, workload.name.size());

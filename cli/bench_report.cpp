@@ -1,10 +1,13 @@
 #include "cli/bench_report.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/format.h"
+#include "cli/session.h"
+#include "perceiver/train/meter.h"
 
 namespace perceiver {
 namespace {
@@ -15,7 +18,29 @@ std::string between(const Spread& s) {
   return fmt::format("{} - {}", duration(s.lower_quartile), duration(s.upper_quartile));
 }
 
+// A product that is large for the device, and smaller where it would take seconds: CPUs multiply
+// halves one by one.
+int64_t product_size(at::Device device, at::ScalarType dtype) {
+  if (device.is_cuda()) return 8192;
+  constexpr int64_t kLargest = 2048;
+  for (int64_t size = 256; size < kLargest; size *= 2) {
+    const double flops_of_next = 16.0 * static_cast<double>(size * size * size);
+    if (flops_of_next / measured_peak(device, dtype, size) > 0.5) return size;
+  }
+  return kLargest;
+}
+
 }  // namespace
+
+BenchPlace bench_place(const std::string& mode, at::Device device, at::ScalarType dtype) {
+  const int64_t size = product_size(device, dtype);
+  return {.mode = mode,
+          .device = device.str(),
+          .dtype = dtype_word(dtype),
+          .threads = at::get_num_threads(),
+          .product_size = size,
+          .ceiling = measured_peak(device, dtype, size)};
+}
 
 std::string duration(double seconds) {
   const auto three_digits = [](double value, const char* unit) {
@@ -71,9 +96,10 @@ std::string bench_table(const std::vector<BenchResult>& results, const BenchPlac
                     bytes(r.peak_bytes)});
   }
   const std::string heading = fmt::format(
-      "{} on {}, {}, {} threads; a product of {} x {} reaches {:.3g} TFLOP/s\n\n",
+      "{} on {}, {}, {}; a product of {} x {} reaches {:.3g} TFLOP/s\n\n",
       place.mode == "train" ? "training steps" : "forward passes", place.device, place.dtype,
-      place.threads, place.product_size, place.product_size, place.ceiling / 1e12);
+      place.threads == 1 ? "1 thread" : fmt::format("{} threads", place.threads),
+      place.product_size, place.product_size, place.ceiling / 1e12);
   return heading + table(rows) + "\n" +
          wrapped(
              "Time is the median, beside it the quartiles. Operations are those of the "

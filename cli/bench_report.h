@@ -1,6 +1,8 @@
 // What `perceiver bench` has measured, for people and for machines.
 #pragma once
 
+#include <c10/core/ScalarType.h>
+
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -17,6 +19,9 @@ struct BenchPlace {
   int64_t product_size = 0;  // of the square matrices whose product is the ceiling
   double ceiling = 0.0;      // operations a second of that product, in this run
 };
+
+// Measures the product.
+BenchPlace bench_place(const std::string& mode, at::Device device, at::ScalarType dtype);
 
 struct BenchResult {
   std::string name, source, attention;

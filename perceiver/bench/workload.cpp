@@ -101,8 +101,10 @@ const std::vector<NamedWorkload>& named_workloads() {
 
 void check_workload(const std::string& name, const WorkloadOptions& options) {
   check_combination(name, options);
-  const std::optional<File> config = config_of(name);
-  if (!config) return;
+  if (!config_of(name)) {
+    find_model(name);
+    return;
+  }
   const ConstructScope scope(Construct::kWithoutMemory);
   const Model model = make_model(name, options);
   if (options.train) model.task->train_config();

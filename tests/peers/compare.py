@@ -278,6 +278,14 @@ def machine(args):
     return f"{len(names)} cores {names[0] if names else platform.processor()}"
 
 
+def busy(args):
+    """Words about other programs on the machine, where there are any."""
+    if args.load < 0.5:
+        return ""
+    return (f"Other programs were running (load {args.load:.1f} before the first pass): times are "
+            "longer than on an idle machine.")
+
+
 def as_markdown(rows, args):
     what = "small models" if args.small else "released sizes"
     lines = [
@@ -293,6 +301,7 @@ def as_markdown(rows, args):
         "are medians by the clock of the host, with the device idle before and after a pass; ratios "
         "are the median over the turns. Memory is the peak of the process on a CPU, of the "
         "allocator on a GPU.",
+        *([busy(args)] if busy(args) else []),
         "",
         "| " + " | ".join(HEADINGS) + " |",
         "|" + "---|" * len(HEADINGS),
@@ -336,12 +345,22 @@ def main():
     if args.work:
         return work(args)
     torch.set_num_threads(args.threads)
-    results = [compare(name, args) for name in args.models]
+    args.load = os.getloadavg()[0]
+    results = []
+    try:
+        for name in args.models:
+            results.append(compare(name, args))
+    except KeyboardInterrupt:
+        print("compare: interrupted; what was measured before:", file=sys.stderr)
     rows = [HEADINGS] + [row for result in results for row in rows_of(result)]
     print(as_text(rows))
+    if busy(args):
+        print(busy(args))
     if args.output:
         args.output.write_text(as_markdown(rows, args))
         print(args.output)
+    if len(results) < len(args.models):
+        return 130
     return 0 if all(result["agrees"] for result in results) else 1
 
 
