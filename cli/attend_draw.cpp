@@ -2,11 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
+#include "cli/format.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
 #include "perceiver/media/image.h"
@@ -176,7 +175,7 @@ void print_marked(const std::vector<Letter>& letters) {
 }
 
 void print_text(const InputView& view, const std::vector<NamedMap>& maps) {
-  const bool colours = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  const bool colours = colours_wanted();
   for (const NamedMap& map : maps) {
     fmt::print("{}\n", map.name);
     (colours ? print_coloured : print_marked)(letters(view, map));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/classes.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/session.h"
@@ -132,15 +133,7 @@ Autoencoding autoencode_chunks(MultimodalImpl& model, ChunkReader& clip, VideoWr
 
 void print(const Autoencoding& done, const Model& model, const ChunkReader& clip,
            const AutoencodeArgs& args, const fs::path& output) {
-  const auto [probabilities, classes] =
-      (done.label / done.num_chunks).topk(std::min(args.top, done.label.size(0)));
-  Json top = Json::array();
-  for (int64_t i = 0; i < classes.size(0); ++i) {
-    const int64_t index = classes[i].item<int64_t>();
-    top.push_back({{"index", index},
-                   {"name", label(model, index)},
-                   {"probability", probabilities[i].item<double>()}});
-  }
+  const Json top = likeliest_classes(model, done.label / done.num_chunks, args.top);
   // Of what the clip does not have there is nothing to compare with.
   const Json video = clip.has_picture() ? Json(done.video.decibels()) : Json();
   const Json audio = clip.has_sound() ? Json(done.audio.decibels()) : Json();

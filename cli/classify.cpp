@@ -5,11 +5,13 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "cli/classes.h"
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "perceiver/core/error.h"
+#include "perceiver/core/lines.h"
 #include "perceiver/media/image.h"
 #include "perceiver/media/video.h"
 
@@ -60,13 +62,9 @@ std::vector<Source> sources(const ClassifyArgs& args, const Model& model) {
     if (input != "-" && fs::is_directory(input)) {
       for (const fs::path& path : files_for(model, input)) all.push_back({path.string()});
     } else if (args.lines) {
-      const File file = read_input(input);
       int64_t number = 0;
-      for (size_t begin = 0; begin < file.bytes.size();) {
-        const size_t end = std::min(file.bytes.find('\n', begin), file.bytes.size());
-        all.push_back(
-            {fmt::format("{}:{}", input, ++number), file.bytes.substr(begin, end - begin)});
-        begin = end + 1;
+      for (const std::string& line : lines_of(read_input(input).bytes)) {
+        all.push_back({fmt::format("{}:{}", input, ++number), line});
       }
     } else if (input == "-") {
       all.push_back({input, read_input(input).bytes});
@@ -126,15 +124,7 @@ std::vector<Tensor> classify_batch(Task& task, const Prepared& prepared) {
 }
 
 Json to_json(const Model& model, const Source& source, const Tensor& probabilities, int64_t top) {
-  const auto [values, indices] = probabilities.topk(std::min<int64_t>(top, probabilities.size(0)));
-  Json classes = Json::array();
-  for (int64_t i = 0; i < values.size(0); ++i) {
-    const int64_t index = indices[i].item<int64_t>();
-    classes.push_back({{"index", index},
-                       {"name", label(model, index)},
-                       {"probability", values[i].item<double>()}});
-  }
-  return {{"file", source.name}, {"top", std::move(classes)}};
+  return {{"file", source.name}, {"top", likeliest_classes(model, probabilities, top)}};
 }
 
 void print_text(const Json& result) {

@@ -13,6 +13,7 @@
 #include "perceiver/media/video.h"
 #include "perceiver/tasks/multimodal/latents.h"
 #include "perceiver/tasks/optical_flow/latents.h"
+#include "perceiver/tasks/optical_flow/pair.h"
 #include "perceiver/zoo/latents.h"
 
 namespace perceiver {
@@ -53,13 +54,7 @@ double encoding_work(const ModelSummary& summary) {
 }
 
 void encode_flow(OpticalFlowImpl& model, const std::vector<File>& files, LatentsFile& file) {
-  if (files.size() != 2) fail("optical flow is of two frames, got {}", files.size());
-  const Tensor first = decode_image(files[0]), second = decode_image(files[1]);
-  if (first.sizes() != second.sizes()) {
-    fail("{} is {} x {}, {} is {} x {}: the two must have one size", files[0].name, first.size(2),
-         first.size(1), files[1].name, second.size(2), second.size(1));
-  }
-  const Tensor frames = at::stack({first, second});
+  const Tensor frames = read_frames(files);
   const FrameTiles tiles = cut_into_tiles(model.config(), frames, TilePlacement::kEven);
   const PassProgress progress("encode", encoding_work(model.summary()) * std::ssize(tiles.corners));
   file.arrays = {{"latents", encode_tiles(model, frames)}, {"frames", frames}};

@@ -83,8 +83,7 @@ std::string dump(const Json& json, int indent) {
 }
 
 std::string highlighted(const FilledText& filled) {
-  const char* no_color = std::getenv("NO_COLOR");
-  if (isatty(STDOUT_FILENO) == 0 || (no_color && *no_color)) return filled.text;
+  if (!colours_wanted()) return filled.text;
   std::string text;
   size_t begin = 0;
   for (const FilledMask& mask : filled.masks) {

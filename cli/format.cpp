@@ -1,8 +1,10 @@
 #include "cli/format.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 namespace perceiver {
@@ -61,6 +63,11 @@ std::string wrapped(const std::string& text, size_t indent, size_t width) {
     line += (line.size() > indent ? " " : "") + word;
   }
   return result + line + "\n";
+}
+
+bool colours_wanted() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
 }
 
 }  // namespace perceiver

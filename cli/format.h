@@ -18,4 +18,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 // Lines of at most `width`, each behind `indent` spaces.
 std::string wrapped(const std::string& text, size_t indent, size_t width = 100);
 
+// Whether the standard output is a terminal, and the user has not set NO_COLOR, which counts when
+// it is not empty (no-color.org).
+bool colours_wanted();
+
 }  // namespace perceiver

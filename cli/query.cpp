@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/classes.h"
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "perceiver/core/error.h"
@@ -134,15 +135,12 @@ void query(QueryArgs args) {
 }  // namespace
 
 Answer top_classes(const Model& model, const Tensor& probabilities, int64_t top) {
-  const auto [values, classes] = probabilities.topk(std::min(top, probabilities.size(0)));
-  Answer answer{.json = {{"top", Json::array()}}, .arrays = {{"probabilities", probabilities}}};
+  Answer answer{.json = {{"top", likeliest_classes(model, probabilities, top)}},
+                .arrays = {{"probabilities", probabilities}}};
   std::vector<std::vector<std::string>> rows = {{"class", "probability"}};
-  for (int64_t i = 0; i < classes.size(0); ++i) {
-    const int64_t index = classes[i].item<int64_t>();
-    const double probability = values[i].item<double>();
-    answer.json["top"].push_back(
-        {{"index", index}, {"name", label(model, index)}, {"probability", probability}});
-    rows.push_back({label(model, index), fmt::format("{:.3f}", probability)});
+  for (const Json& item : answer.json["top"]) {
+    rows.push_back({item["name"].get<std::string>(),
+                    fmt::format("{:.3f}", item["probability"].get<double>())});
   }
   answer.text = table(rows);
   return answer;

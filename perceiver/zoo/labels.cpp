@@ -1,6 +1,7 @@
 #include "perceiver/zoo/labels.h"
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/lines.h"
 #include "perceiver/zoo/settings.h"
 
 namespace perceiver {
@@ -36,16 +37,7 @@ std::vector<std::string> shipped_labels(const std::string& task, int64_t classes
 
 }  // namespace
 
-std::vector<std::string> read_labels(const File& file) {
-  std::vector<std::string> labels;
-  for (size_t begin = 0; begin < file.bytes.size();) {
-    const size_t end = std::min(file.bytes.find('\n', begin), file.bytes.size());
-    labels.push_back(file.bytes.substr(begin, end - begin));
-    if (labels.back().ends_with('\r')) labels.back().pop_back();
-    begin = end + 1;
-  }
-  return labels;
-}
+std::vector<std::string> read_labels(const File& file) { return lines_of(file.bytes); }
 
 std::vector<std::string> find_labels(const fs::path& folder, const File& settings,
                                      const std::vector<std::string>& from_config) {

@@ -3,7 +3,8 @@
 // Every length of word that is tried is a text of its own, masked from the space before the word
 // on (the DeepMind colab found that better by far: the space belongs to the word), and only the
 // masked positions are decoded. Words of all lengths are ranked by the mean log-probability of
-// their tokens.
+// their tokens. That of the space is left out: no other byte may stand there, and a term that is
+// always near 0 would halve what a word of one letter costs.
 #pragma once
 
 #include "perceiver/tasks/language/model.h"

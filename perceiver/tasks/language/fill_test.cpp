@@ -39,7 +39,7 @@ TEST(LikeliestWords, AreOfTheBestTokensAndScoredByTheirMean) {
   const std::vector<Word> words = likeliest_words(rows, kBytes, true, 4);
   EXPECT_EQ(texts_of(words), (std::vector<std::string>{"cat", "car", "bat", "bar"}));
   EXPECT_NEAR(words[0].score, -0.1, 1e-6);
-  EXPECT_NEAR(words[3].score, (-0.1 - 0.5 - 0.1 - 0.2) / 4, 1e-6);
+  EXPECT_NEAR(words[3].score, (-0.5 - 0.1 - 0.2) / 3, 1e-6);  // the space is given
 }
 
 TEST(LikeliestWords, HoldNoSpaceNoControlCharacterAndNoSpecialToken) {
@@ -114,6 +114,23 @@ TEST(Fill, FindsTheLengthOfTheWord) {
   EXPECT_NEAR(mask.words[0].score, -0.1, 1e-6);
   EXPECT_EQ(mask.words[1].text, "joy");
   EXPECT_EQ(filled.text.substr(mask.begin, 7), "capital");
+}
+
+// The space is all but certain at any length: it may not make up for an uncertain letter.
+TEST(Fill, AWordOfOneLetterIsNotPreferredForTheSpaceBeforeIt) {
+  const MaskedModel model{
+      64, [](const TokenBatch& texts, const Tensor& positions) {
+        Tensor all = at::full({texts.ids.size(0), positions.size(1), 262}, -9.0, at::kFloat);
+        all.select(1, 0).select(1, ' ' + 6).fill_(-0.001);
+        for (int64_t i = 0; i < positions.size(0); ++i) {  // of i + 1 letters
+          const std::string_view word = i == 0 ? "I" : i == 3 ? "door" : "";
+          for (size_t letter = 0; letter < word.size(); ++letter) {
+            all[i][static_cast<int64_t>(letter) + 1][word[letter] + 6] = i == 0 ? -0.9 : -0.8;
+          }
+        }
+        return all;
+      }};
+  EXPECT_EQ(fill("The [MASK] of the house", kBytes, model, {}).text, "The door of the house");
 }
 
 TEST(Fill, MasksTheSpaceBeforeAWordAndTriesOneToSixteenBytesWithIt) {

@@ -117,7 +117,7 @@ std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTok
   // Tokens are independent of each other, given the text: the best `top` beginnings would lead to
   // the best words, did not one byte of a character ask for others.
   const size_t width = 4 * top;
-  const int64_t length = log_probabilities.size(0);
+  const int64_t length = log_probabilities.size(0), given = tokens.are_bytes && after_space ? 1 : 0;
   const auto [values, order] = log_probabilities.contiguous().sort(-1, /*descending=*/true);
   const auto value = values.accessor<float, 2>();
   const auto id = order.accessor<int64_t, 2>();
@@ -129,7 +129,8 @@ std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTok
       for (int64_t rank = 0; rank < id.size(1) && taken < width; ++rank) {
         const TokenPlace place{beam.ids, length - 1 - i, after_space};
         if (!tokens.fits(id[i][rank], place)) continue;
-        steps.push_back({&beam, id[i][rank], beam.sum + value[i][rank]});
+        const double counts = i < given ? 0.0 : value[i][rank];
+        steps.push_back({&beam, id[i][rank], beam.sum + counts});
         ++taken;
       }
     }
@@ -145,7 +146,7 @@ std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTok
   std::vector<Word> words;
   for (const Beam& beam : beams) {
     if (static_cast<int64_t>(words.size()) == top) break;
-    words.push_back({tokens.text(beam.ids), beam.sum / static_cast<double>(length)});
+    words.push_back({tokens.text(beam.ids), beam.sum / static_cast<double>(length - given)});
   }
   return words;
 }

@@ -16,7 +16,7 @@ using Tokenizer = std::variant<ByteTokenizer, SentencePieceTokenizer>;
 
 struct Word {
   std::string text;
-  double score;  // mean log-probability of its tokens, the space before it included
+  double score;  // mean log-probability of its tokens; a space before it is given, and not counted
 };
 
 // What a token may stand beside in a word.

@@ -2,7 +2,20 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/core/error.h"
+#include "perceiver/media/image.h"
+
 namespace perceiver {
+
+Tensor read_frames(std::span<const File> files) {
+  if (files.size() != 2) fail("optical flow is of two frames, got {}", files.size());
+  const Tensor first = decode_image(files[0]), second = decode_image(files[1]);
+  if (first.sizes() != second.sizes()) {
+    fail("{} is {} x {}, {} is {} x {}: the two must have one size", files[0].name, first.size(2),
+         first.size(1), files[1].name, second.size(2), second.size(1));
+  }
+  return at::stack({first, second});
+}
 
 FlowPair reversed(const FlowPair& pair, const Tensor& hidden) {
   const int64_t height = pair.flow.size(1), width = pair.flow.size(2), pixels = height * width;

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include "perceiver/core/error.h"
-#include "perceiver/media/image.h"
 #include "perceiver/tasks/optical_flow/data.h"
 #include "perceiver/tasks/optical_flow/loss.h"
 #include "perceiver/tasks/optical_flow/measures.h"
@@ -36,16 +34,8 @@ class OpticalFlowTask : public Task {
 
   // -> tile uint8 [1, 2, 3, h, w], the middle one of two frames of any size
   Example read(std::span<const File> files) const override {
-    if (files.size() != 2) {
-      fail("optical flow needs two files, the frames; got {}", files.size());
-    }
-    const Tensor first = decode_image(files[0]), second = decode_image(files[1]);
-    if (first.sizes() != second.sizes()) {
-      fail("{} is {} x {}, {} is {} x {}: the two frames must have one size", files[0].name,
-           first.size(2), first.size(1), files[1].name, second.size(2), second.size(1));
-    }
     const FrameTiles tiles =
-        cut_into_tiles(config_.model, at::stack({first, second}), TilePlacement::kEven);
+        cut_into_tiles(config_.model, read_frames(files), TilePlacement::kEven);
     const TileCorner corner = tiles.corners[tiles.corners.size() / 2];
     return {{"tile", tiles.padded.narrow(2, corner.y, config_.model.height)
                          .narrow(3, corner.x, config_.model.width)
