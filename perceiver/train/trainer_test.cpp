@@ -56,7 +56,8 @@ TEST_F(TrainerTest, BFloat16FollowsFloat32) {
 TEST_F(TrainerTest, OneBatchIsOverfittedToNearZero) {
   const std::vector<double> fell =
       losses_with({"train.overfit_batch=true", "train.optimizer=adamw", "train.steps=300",
-                   "train.batch=2", "train.weight_decay=0.0", "train.clip=1.0"},
+                   "train.batch=2", "train.weight_decay=0.0", "train.clip=1.0",
+                   "train.warmup_steps=30", "train.learning_rate=3e-3"},
                   {}, 300);
   EXPECT_GT(fell.front(), 4.0);
   EXPECT_LT(fell.back(), 0.01);

@@ -26,7 +26,7 @@ constexpr int kTileVectors = 3;  // with kTileRows: as many sums as fit in the r
 constexpr int kPanelColumns = kTileVectors * kLanes;
 // Rows that go over a panel while it is in the second cache.
 constexpr int64_t kRowBlock = 64;
-constexpr int64_t kLongestChain = 192;  // additions to one sum
+constexpr int64_t kLongestChain = 256;  // additions to one sum
 
 typedef float Vec __attribute__((vector_size(kVectorBytes)));
 typedef int32_t IntVec __attribute__((vector_size(kVectorBytes)));
@@ -128,9 +128,33 @@ constexpr int kStep = 1;
 template <>
 constexpr int kStep<Bf16> = 2;
 
+// Where the sums of a tile go, and what they are added to.
+struct TileEnd {
+  float* c;
+  int64_t c_stride;
+  const float* start;   // of the tile's columns, or null
+  const float* factor;  // of the tile's rows, or null
+  bool add;             // to what c holds
+};
+
 template <int kRows, int kVectors>
-inline void accumulate(const float* a, int64_t stride, const float* panel, int64_t steps,
-                       Vec (&sums)[kRows][kVectors]) {
+inline void finish_tile(const TileEnd& end, const Vec (&sums)[kRows][kVectors]) {
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kVectors; ++j) {
+      float* at = end.c + i * end.c_stride + j * kLanes;
+      Vec value = sums[i][j];
+      if (end.start) value += load(end.start + j * kLanes);
+      if (end.add) value += end.factor ? load(at) * end.factor[i] : load(at);
+      store(at, value);
+    }
+  }
+}
+
+// a [kRows, depth] * panel. Not inlined: on its own, the compiler keeps every sum in a register.
+template <int kRows, int kVectors>
+__attribute__((noinline)) void accumulate(const float* a, int64_t stride, const float* panel,
+                                          int64_t steps, const TileEnd& end) {
+  Vec sums[kRows][kVectors] = {};
   for (int64_t k = 0; k < steps; ++k, panel += kVectors * kLanes) {
     Vec b[kVectors];
     for (int j = 0; j < kVectors; ++j) b[j] = load(panel + j * kLanes);
@@ -139,12 +163,14 @@ inline void accumulate(const float* a, int64_t stride, const float* panel, int64
       for (int j = 0; j < kVectors; ++j) sums[i][j] += x * b[j];
     }
   }
+  finish_tile(end, sums);
 }
 
 #ifdef __AVX512BF16__
 template <int kRows, int kVectors>
-inline void accumulate(const Bf16* a, int64_t stride, const Bf16* panel, int64_t steps,
-                       Vec (&sums)[kRows][kVectors]) {
+__attribute__((noinline)) void accumulate(const Bf16* a, int64_t stride, const Bf16* panel,
+                                          int64_t steps, const TileEnd& end) {
+  Vec sums[kRows][kVectors] = {};
   for (int64_t k = 0; k < steps; ++k, panel += 2 * kVectors * kLanes) {
     __m512bh b[kVectors];
     for (int j = 0; j < kVectors; ++j) {
@@ -157,16 +183,9 @@ inline void accumulate(const Bf16* a, int64_t stride, const Bf16* panel, int64_t
       for (int j = 0; j < kVectors; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
     }
   }
+  finish_tile(end, sums);
 }
 #endif
-
-// What a tile's first sums are added to.
-template <typename T>
-inline Vec before(const TileProduct<T>& p, int64_t row, const float* start, const float* c) {
-  Vec sum = start ? load(start) : Vec{};
-  if (p.add) sum += p.factor ? load(c) * p.factor[row] : load(c);
-  return sum;
-}
 
 // kRows x kVectors of p's product, from row `row` on; `c` may be a copy of that part of p's.
 template <typename T, int kRows, int kVectors>
@@ -177,19 +196,12 @@ inline void multiply_tile(const TileProduct<T>& p, int64_t row, const T* panel, 
   const int64_t chains = (p.depth + kLongestChain - 1) / kLongestChain;
   const int64_t chain = (steps + chains - 1) / chains;
   const T* a = p.a + row * p.a_stride;
+  TileEnd end{c, c_stride, start, p.factor ? p.factor + row : nullptr, p.add};
   for (int64_t first = 0; first < steps; first += chain) {
-    Vec sums[kRows][kVectors] = {};
     accumulate<kRows, kVectors>(a + first * kStep<T>, p.a_stride,
                                 panel + first * kStep<T> * kVectors * kLanes,
-                                smaller(chain, steps - first), sums);
-    for (int i = 0; i < kRows; ++i) {
-      for (int j = 0; j < kVectors; ++j) {
-        float* at = c + i * c_stride + j * kLanes;
-        const Vec so_far =
-            first > 0 ? load(at) : before(p, row + i, start ? start + j * kLanes : start, at);
-        store(at, so_far + sums[i][j]);
-      }
-    }
+                                smaller(chain, steps - first), end);
+    end = {c, c_stride, nullptr, nullptr, true};
   }
 }
 

@@ -85,10 +85,10 @@ bool cuda_rows_take(const Tensor& x, at::ScalarType dtype) {
          (x.scalar_type() == dtype || x.scalar_type() == at::kFloat);
 }
 
-// x [..., C] as rows one stride apart.
+// x [..., C] as rows one stride apart. Of an array that repeats one row, that stride would be 0.
 static Tensor rows_of(const Tensor& x) {
   const Tensor rows = x.reshape({-1, x.size(-1)});
-  return rows.stride(1) == 1 ? rows : rows.contiguous();
+  return rows.stride(1) == 1 && rows.stride(0) >= rows.size(1) ? rows : rows.contiguous();
 }
 
 Tensor cuda_normalised(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant) {
