@@ -184,10 +184,7 @@ class PackedForCpu : public PackedAttend {
     const PanelLinear& keys_values =
         made(keys_values_, [&] { return layer(side_by_side(absorbed.keys, absorbed.values)); });
     const PanelLinear& key_bias = made(key_bias_, [&] { return layer(absorbed.key_bias); });
-    const Tensor normed = normalised(rows_of(x_kv), dtype_);
-    const Tensor kv = keys_values.forward(normed).view({x_kv.size(0), 1, x_kv.size(1), -1});
-    Tensor bias = at::zeros({normed.size(0), 1}, normed.options().dtype(at::kFloat));
-    key_bias.add_to(bias, normed);
+    const auto [kv, bias] = keys_of(x_kv, keys_values, key_bias);
     const int64_t channels = x_q.size(2);
     const Tensor v = kv.narrow(3, channels, kv.size(3) - channels);
     Tensor out =
@@ -195,7 +192,7 @@ class PackedForCpu : public PackedAttend {
                        .k = kv.narrow(3, 0, channels),
                        .v = v,
                        .kv_mask = masks.kv,
-                       .key_bias = bias.view({x_kv.size(0), 1, x_kv.size(1)}),
+                       .key_bias = bias,
                        .scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0))),
                        .normalise_q = true})
             .squeeze(1);
@@ -209,9 +206,34 @@ class PackedForCpu : public PackedAttend {
     return z;
   }
 
+  struct Keys {
+    Tensor kv;    // [B, 1, M, channels of both]
+    Tensor bias;  // [B, 1, M]
+  };
+
+  // Queries come in slices to the same keys: those of the last call are kept.
+  Keys keys_of(const Tensor& x_kv, const PanelLinear& keys_values, const PanelLinear& key_bias) {
+    const std::lock_guard lock(making_);
+    const bool same = last_kv_.is_same(x_kv) && !x_kv.is_inference() &&
+                      last_version_ == static_cast<int64_t>(x_kv._version());
+    if (same) return last_keys_;
+    const int64_t batch = x_kv.size(0), keys = x_kv.size(1);
+    const Tensor normed = normalised(rows_of(x_kv), dtype_);
+    Tensor bias = at::zeros({normed.size(0), 1}, normed.options().dtype(at::kFloat));
+    key_bias.add_to(bias, normed);
+    last_keys_ = {keys_values.forward(normed).view({batch, 1, keys, -1}),
+                  bias.view({batch, 1, keys})};
+    last_kv_ = x_kv;
+    last_version_ = x_kv.is_inference() ? 0 : static_cast<int64_t>(x_kv._version());
+    return last_keys_;
+  }
+
   AttendParts parts_;
   at::ScalarType dtype_;
   std::mutex making_;
+  Tensor last_kv_;
+  int64_t last_version_ = 0;
+  Keys last_keys_;
   PanelLinear widen_, narrow_;
   std::optional<PanelLinear> qkv_, query_, key_value_, output_;
   std::optional<AbsorbedKeys> absorbed_keys_;

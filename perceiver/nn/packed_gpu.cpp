@@ -104,18 +104,25 @@ class PackedForGpu : public PackedAttend {
     return made(output_, [&] { return PaddedLinear(as_map(parts_.o), dtype_); });
   }
 
-  // What attention adds, [B, N, D or more], on top of the queries, then the MLP.
-  Tensor with_mlp(const Tensor& x_q, const Tensor& added) const {
-    Tensor z = added.narrow(2, 0, channels_), normed;
-    if (parts_.query_residual && channels_ == padded_) {
-      const AddedRows rows = add_normalised(x_q.to(dtype_), z);
-      z = rows.sum, normed = rows.normed;
+  // What attention adds, [B, N, D] and perhaps padding, on top of the queries, then the MLP.
+  Tensor with_mlp(const Tensor& x_q, Tensor added) const {
+    const int64_t width = added.size(2);
+    Tensor normed;
+    if (parts_.query_residual && width == channels_) {
+      const AddedRows rows = add_normalised(x_q.to(dtype_), added);
+      added = rows.sum, normed = rows.normed;
     } else {
-      if (parts_.query_residual) z = z + x_q.to(dtype_);
-      normed = normalised_padded(z, dtype_, padded_, false);
+      if (parts_.query_residual) {
+        added = added + at::constant_pad_nd(x_q.to(dtype_), {0, width - channels_});
+      }
+      normed = normalised_padded(added.narrow(2, 0, channels_), dtype_, padded_, false);
     }
+    if (normed.size(2) < padded_) normed = at::constant_pad_nd(normed, {0, padded_ - channels_});
+    // Over rows of whole 16 bytes, padding and all: half the time of rows without it.
     const Tensor mlp = narrow_.forward(widen_.forward_gelu(normed, parts_.semantics.gelu));
-    return (z + mlp.narrow(2, 0, channels_)).to(x_q.scalar_type());
+    const Tensor z = width == padded_ ? added + mlp
+                                      : added.narrow(2, 0, channels_) + mlp.narrow(2, 0, channels_);
+    return z.narrow(2, 0, channels_).to(x_q.scalar_type());
   }
 
   // q [B, N, H * F], kv [B, M, H * (F + V)], keys first -> [B, N, H * V]
@@ -140,6 +147,19 @@ class PackedForGpu : public PackedAttend {
     return x.masked_fill(masks.q.logical_not().unsqueeze(-1), 0.0);
   }
 
+  // bool [B, N or 1, 1]: where the attention's result is to be zero; undefined: nowhere.
+  Tensor queries_of_nothing(const AttendMasks& masks) const {
+    Tensor nothing;
+    if (masks.kv.defined() && parts_.semantics.zero_masked_rows) {
+      nothing = masks.kv.any(1).logical_not().view({-1, 1, 1});
+    }
+    if (masks.q.defined() && parts_.semantics.query_mask) {
+      const Tensor no_query = masks.q.logical_not().unsqueeze(-1);
+      nothing = nothing.defined() ? nothing.logical_or(no_query) : no_query;
+    }
+    return nothing;
+  }
+
   Tensor normed(const Tensor& x) const { return normalised_padded(x, dtype_, x.size(-1), false); }
 
   Tensor attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
@@ -160,20 +180,12 @@ class PackedForGpu : public PackedAttend {
         output_of_keys_, [&] { return PaddedLinear(absorbed.output, dtype_, channels_, padded); });
     const Tensor keys = normalised_padded(x_kv, dtype_, padded, false);
     Tensor out = attend_single(query.forward(normed(x_q)), keys, keys, masks.kv);
+    if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
+      const Tensor any_key = masks.kv.any(1).view({-1, 1, 1});
+      out = at::where(any_key, out, keys.mean(1, /*keepdim=*/true));
+    }
     // Where no key is attended to there is no value, and none of its bias.
-    Tensor nothing;
-    if (masks.kv.defined()) {
-      const Tensor no_key = masks.kv.any(1).logical_not().view({-1, 1, 1});
-      if (parts_.semantics.zero_masked_rows) {
-        nothing = no_key;
-      } else {
-        out = at::where(no_key, keys.mean(1, /*keepdim=*/true), out);
-      }
-    }
-    if (masks.q.defined() && parts_.semantics.query_mask) {
-      const Tensor no_query = masks.q.logical_not().unsqueeze(-1);
-      nothing = nothing.defined() ? nothing.logical_or(no_query) : no_query;
-    }
+    const Tensor nothing = queries_of_nothing(masks);
     const Tensor added = output.forward(out);
     if (!nothing.defined()) return added;
     return at::where(nothing, (absorbed.output.bias - absorbed.value_bias).to(dtype_), added);
@@ -188,10 +200,11 @@ class PackedForGpu : public PackedAttend {
       return PaddedLinear(side_by_side(absorbed.keys, absorbed.key_bias), dtype_, padded,
                           x_kv.size(2));
     });
-    const PaddedLinear& values =
-        made(values_, [&] { return PaddedLinear(absorbed.values, dtype_, padded, x_kv.size(2)); });
-    const Tensor& output_bias = made(output_bias_, [&] {
-      return at::constant_pad_nd(absorbed.output_bias, {0, padded - channels_}).to(dtype_);
+    // A query's weights sum to one, so the output's bias may ride with the values.
+    const PaddedLinear& values = made(values_, [&] {
+      const LinearMap with_bias{absorbed.values.weight,
+                                absorbed.values.bias + absorbed.output_bias};
+      return PaddedLinear(with_bias, dtype_, padded, x_kv.size(2));
     });
     const Tensor normed_kv = normed(x_kv);
     const Tensor v = values.forward(normed_kv);
@@ -200,7 +213,10 @@ class PackedForGpu : public PackedAttend {
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(1, /*keepdim=*/true));
     }
-    return with_queries_masked(out, masks) + output_bias;
+    const Tensor nothing = queries_of_nothing(masks);
+    if (!nothing.defined()) return out;
+    const Tensor bias = at::constant_pad_nd(absorbed.output_bias, {0, padded - channels_});
+    return at::where(nothing, bias.to(dtype_), out);
   }
 
   AttendParts parts_;
@@ -213,7 +229,6 @@ class PackedForGpu : public PackedAttend {
   std::optional<PaddedLinear> query_over_keys_, output_of_keys_;
   std::optional<AbsorbedQueries> absorbed_queries_;
   std::optional<PaddedLinear> keys_, values_;
-  std::optional<Tensor> output_bias_;
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ struct TrainConfig {
   double clip = 0.0;                      // global norm of the gradients; 0: not clipped
   Precision dtype = Precision::kFloat32;  // bfloat16: products by autocast, weights in float32
   bool recompute = false;                 // activations in the backward pass, to save memory
-  double label_smoothing = 0.0;           // of tasks with classes
+  bool graph = true;             // on a GPU, record a pass once and replay it; not with recompute
+  double label_smoothing = 0.0;  // of tasks with classes
   Unreadable unreadable = Unreadable::kStop;
   std::string from = "";                   // a model whose weights to begin with
   std::vector<std::string> new_head = {};  // parameters that begin anew all the same: "decoder.*"
@@ -67,6 +68,7 @@ void fields(Visitor& visit, TrainConfig& c) {
   visit("clip", c.clip, at_least(0.0));
   visit("dtype", c.dtype);
   visit("recompute", c.recompute);
+  visit("graph", c.graph);
   visit("label_smoothing", c.label_smoothing, between(0.0, 1.0));
   visit("unreadable", c.unreadable);
   visit("from", c.from);

@@ -160,21 +160,27 @@ double Trainer::learning_rate() const {
              : warmup_cosine(c.learning_rate, step_, c.steps, c.warmup_steps);
 }
 
+Loss Trainer::pass(const Example& batch) {
+  const RecomputeScope recompute(config_.recompute);
+  Loss loss;
+  {
+    const AutocastScope autocast(options_.device.type(), dtype_of(config_));
+    loss = task_.loss(batch);
+  }
+  loss.sum.backward();
+  return {loss.sum.detach(), loss.weight.detach()};
+}
+
 Trainer::Step Trainer::step() {
   // Dropout draws from LibTorch's own numbers: as a function of seed and step they need no saving.
   at::manual_seed(scramble(scramble(config_.seed) + step_));
   at::_foreach_zero_(gradients_);
+  const bool records = config_.graph && !config_.recompute;
   Loss all = {at::zeros({}, options_.device), at::zeros({}, options_.device)};
   for (int64_t i = 0; i < config_.accumulate; ++i) {
     const Example batch = next_batch();
-    const RecomputeScope recompute(config_.recompute);
-    Loss loss;
-    {
-      const AutocastScope autocast(options_.device.type(), dtype_of(config_));
-      loss = task_.loss(batch);
-    }
-    loss.sum.backward();
-    all.sum += loss.sum.detach();
+    const Loss loss = records ? recorded_pass_(batch) : pass(batch);
+    all.sum += loss.sum;
     all.weight += loss.weight;
   }
   const Tensor norm = optimizer_->step(learning_rate(), all.weight.clamp_min(1e-9), config_.clip);

@@ -12,6 +12,7 @@
 #include "perceiver/optim/optimizer.h"
 #include "perceiver/train/checkpoint.h"
 #include "perceiver/train/meter.h"
+#include "perceiver/train/recorded_pass.h"
 #include "perceiver/train/run_folder.h"
 
 namespace perceiver {
@@ -51,6 +52,7 @@ class Trainer {
   void start_loader();
   Example next_batch();
   double learning_rate() const;
+  Loss pass(const Example& batch);  // forward, and backward into gradients_
   void check_finite(const Step& result, const RunFolder& folder) const;
   void evaluate_and_keep_best(RunFolder& folder);
   void save(const RunFolder& folder) const;
@@ -60,6 +62,7 @@ class Trainer {
   TrainConfig config_;
   TrainerOptions options_;
   std::vector<Tensor> gradients_;
+  RecordedPass recorded_pass_{[this](const Example& batch) { return pass(batch); }};
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Dataset> examples_, held_out_;
   std::unique_ptr<Loader> loader_;

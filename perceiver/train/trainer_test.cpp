@@ -53,6 +53,14 @@ TEST_F(TrainerTest, BFloat16FollowsFloat32) {
   EXPECT_NE(exact, narrow);
 }
 
+TEST_F(TrainerTest, RecordedPassesOnAGpuGiveTheSameLosses) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  const TrainerOptions on_gpu = {.device = at::kCUDA};
+  const std::vector<double> recorded = losses_with({}, on_gpu, 10),
+                            called = losses_with({"train.graph=false"}, on_gpu, 10);
+  for (size_t i = 0; i < called.size(); ++i) EXPECT_NEAR(recorded[i], called[i], 1e-5) << i;
+}
+
 TEST_F(TrainerTest, OneBatchIsOverfittedToNearZero) {
   const std::vector<double> fell =
       losses_with({"train.overfit_batch=true", "train.optimizer=adamw", "train.steps=300",

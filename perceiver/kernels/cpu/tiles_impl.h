@@ -5,11 +5,14 @@
 
 #include <stdint.h>
 #include <string.h>
-#ifdef __AVX512BF16__
+#ifdef __AVX512F__
 #include <immintrin.h>
 #endif
 
 #include "perceiver/kernels/cpu/tiles.h"
+
+// GCC 12 says it of its own intrinsics.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 namespace perceiver {
 namespace {
@@ -79,22 +82,32 @@ inline float largest_of(Vec x) {
   return largest;
 }
 
-// 2^x for x <= 127, 0 below -126: the whole part goes to the exponent, the rest, within a half of
-// zero, to a polynomial (minimax; with its rounding, within 1e-7).
+// 2^x of x within a half of zero (minimax; with its rounding, within 1e-7).
+inline Vec exp2_of_rest(Vec x) {
+  Vec power = x * 1.535336188e-4f + 1.339887442e-3f;
+  power = power * x + 9.618437358e-3f;
+  power = power * x + 5.550332471e-2f;
+  power = power * x + 2.402264791e-1f;
+  power = power * x + 6.931472029e-1f;
+  return power * x + 1.0f;
+}
+
+// 2^x for x <= 127, 0 far below zero: the whole part goes to the exponent, the rest to a
+// polynomial.
 inline Vec exp2_of(Vec x) {
+#ifdef __AVX512F__
+  const Vec bounded = _mm512_max_ps(x, all(-200.0f));  // its power is below the smallest float
+  const Vec whole = _mm512_roundscale_ps(bounded, _MM_FROUND_TO_NEAREST_INT);
+  return _mm512_scalef_ps(exp2_of_rest(bounded - whole), whole);
+#else
   constexpr float kWholeNumbers = 12582912.0f;  // 1.5 * 2^23: adding it rounds away the fraction
   const Vec bounded = larger(x, all(-127.0f));
   const Vec shifted = bounded + kWholeNumbers;
-  const Vec rest = bounded - (shifted - kWholeNumbers);
-  Vec power = rest * 1.535336188e-4f + 1.339887442e-3f;
-  power = power * rest + 9.618437358e-3f;
-  power = power * rest + 5.550332471e-2f;
-  power = power * rest + 2.402264791e-1f;
-  power = power * rest + 6.931472029e-1f;
-  power = power * rest + 1.0f;
+  const Vec power = exp2_of_rest(bounded - (shifted - kWholeNumbers));
   const IntVec exponent = reinterpret_cast<IntVec>(shifted) << 23;
   const Vec result = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(power) + exponent);
   return x < all(-126.0f) ? Vec{} : result;
+#endif
 }
 
 constexpr float kLog2E = 1.44269504f;

@@ -25,7 +25,7 @@ struct OpticalFlowConfig {
                            .self_attends_per_block = 24,
                            .self_attend = {.num_heads = 16}};
   DecoderConfig decoder = {.cross_attend = {.query_residual = false}};
-  int64_t decode_slice = 16384;  // queries decoded at once, outside training
+  int64_t decode_slice = 8192;  // queries decoded at once, outside training
   Semantics semantics;
 };
 

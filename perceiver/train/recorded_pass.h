@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "perceiver/data/dataset.h"
+#include "perceiver/tasks/measures.h"
+
+namespace perceiver {
+
+// A forward and backward pass that a GPU is told once and repeats: after a few calls with batches
+// of the same sizes its kernels are recorded as a CUDA graph, and replayed from then on. On a CPU,
+// and where recording fails, it is called each time.
+class RecordedPass {
+ public:
+  // Adds to the gradients of parameters, which stay where they are in memory.
+  using Pass = std::function<Loss(const Example& batch)>;
+
+  explicit RecordedPass(Pass pass);
+  ~RecordedPass();
+
+  Loss operator()(const Example& batch);
+
+ private:
+  class Recording;
+  Pass pass_;
+  std::unique_ptr<Recording> recording_;
+};
+
+}  // namespace perceiver

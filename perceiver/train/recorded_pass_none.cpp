@@ -1,0 +1,13 @@
+// A program without CUDA: nothing is recorded.
+#include "perceiver/train/recorded_pass.h"
+
+namespace perceiver {
+
+class RecordedPass::Recording {};
+
+RecordedPass::RecordedPass(Pass pass) : pass_(std::move(pass)) {}
+RecordedPass::~RecordedPass() = default;
+
+Loss RecordedPass::operator()(const Example& batch) { return pass_(batch); }
+
+}  // namespace perceiver
