@@ -96,13 +96,27 @@ void add_compute_options(CLI::App& command, SessionOptions& options) {
   command.add_flag("-q,--quiet", options.quiet, "Say nothing but results and errors");
 }
 
+// Before the model is loaded: a name that does not exist, or not on this device. The case is one
+// that every kernel of the device takes.
+static void check_kernel(const SessionOptions& options) {
+  const at::Device device = device_argument(options.device);
+  const int64_t wide = 300;
+  select_attention_kernel({.device = device,
+                           .dtype = device.is_cuda() ? at::kBFloat16 : at::kFloat,
+                           .queries = 1,
+                           .keys = 1,
+                           .qk_channels = wide,
+                           .v_channels = wide},
+                          options.kernel);
+}
+
 void set_up(const SessionOptions& options) {
   notes_are_shown = !options.quiet;
   Progress::show(!options.quiet);
   if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
   at::manual_seed(options.seed);
   if (options.kernel != "auto") {
-    if (options.kernel != "check") select_attention_kernel({}, options.kernel);
+    if (options.kernel != "check") check_kernel(options);
     static const AttentionKernelScope for_the_program(options.kernel);
   }
 }

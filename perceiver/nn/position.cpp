@@ -40,11 +40,41 @@ Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArray
   return at::cat({positions, angles.sin(), angles.cos()}, -1);
 }
 
+// fourier_features(grid_positions(grid), ...) put together from those of each dimension: as many
+// sines as the grid has rows and columns, not elements.
+static Tensor grid_features(at::IntArrayRef grid, int64_t num_bands, at::IntArrayRef resolution,
+                            const at::TensorOptions& options) {
+  std::vector<Tensor> coordinate, sines, cosines;
+  for (size_t i = 0; i < grid.size(); ++i) {
+    const Tensor line = coordinates(grid[i], Spacing::kInclusive).unsqueeze(-1);  // [n, 1]
+    const Tensor features = fourier_features(line, num_bands, resolution.slice(i, 1)).to(options);
+    std::vector<int64_t> sizes(grid.size() + 1, 1), whole = grid.vec();
+    sizes[i] = grid[i];
+    whole.push_back(-1);
+    const auto spread = [&](int64_t begin, int64_t count) {
+      sizes.back() = count;
+      return features.narrow(1, begin, count).reshape(sizes).expand(whole);
+    };
+    coordinate.push_back(spread(0, 1));
+    sines.push_back(spread(1, num_bands));
+    cosines.push_back(spread(1 + num_bands, num_bands));
+  }
+  std::vector<Tensor> all = std::move(coordinate);
+  all.insert(all.end(), sines.begin(), sines.end());
+  all.insert(all.end(), cosines.begin(), cosines.end());
+  return at::cat(all, -1).flatten(0, -2);
+}
+
 Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
+  // Quickly made, and large to keep: flow's are 188 MB. A GPU has the room, and cannot wait.
+  if (like.is_cpu()) {
+    return grid_features(grid, num_bands_, resolution_, like.options())
+        .expand({like.size(0), -1, -1});
+  }
   if (grid_ != grid.vec() || features_.device() != like.device() ||
       features_.dtype() != like.dtype()) {
     grid_ = grid.vec();
-    features_ = fourier_features(grid_positions(grid), num_bands_, resolution_).to(like.options());
+    features_ = grid_features(grid, num_bands_, resolution_, like.options());
   }
   return features_.expand({like.size(0), -1, -1});
 }

@@ -52,5 +52,16 @@ TEST(FourierFeatures, BandsOfFlowAreTheReleased) {  // y: 1, 3.90476, ..., 184; 
   EXPECT_NEAR(sine(2 + 128), std::cos(M_PI * 0.1), 1e-6);  // cosines after all sines
 }
 
+TEST(GridFeatures, AreTheFeaturesOfEveryPosition) {
+  for (const std::vector<int64_t>& grid : {std::vector<int64_t>{7}, {5, 3}, {2, 4, 3}}) {
+    std::vector<int64_t> resolution = grid;
+    resolution[0] += 9;  // need not be the grid's
+    const Tensor expected = fourier_features(grid_positions(grid), 6, resolution);
+    const Tensor got = GridFeatures(resolution, 6)(grid, at::zeros({2, 1, 1}));
+    EXPECT_EQ(got.size(0), 2);
+    EXPECT_TRUE(got[1].equal(expected)) << grid.size();
+  }
+}
+
 }  // namespace
 }  // namespace perceiver

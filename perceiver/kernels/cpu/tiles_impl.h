@@ -11,8 +11,9 @@
 
 #include "perceiver/kernels/cpu/tiles.h"
 
-// GCC 12 says it of its own intrinsics.
+#ifndef __clang__  // GCC 12 says it of its own intrinsics
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 namespace perceiver {
 namespace {
