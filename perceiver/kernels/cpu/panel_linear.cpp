@@ -37,9 +37,12 @@ template <typename T>
 void PanelLinear::multiply(const Tiles<T>& tiles, const Tensor& x, Tensor* z, Tensor* out,
                            Activation activation) const {
   TORCH_INTERNAL_ASSERT(x.scalar_type() == dtype_ && x.size(1) == in_ && x.stride(1) == 1);
+  // bfloat16 is multiplied in pairs: an odd channel needs a zero beside it.
+  const bool uneven = sizeof(T) < sizeof(float) && in_ % 2 != 0;
+  const Tensor even = uneven ? at::constant_pad_nd(x, {0, 1}) : x;
   const int64_t rows = x.size(0), threads = at::get_num_threads();
-  TileProduct<T> whole{.a = data<T>(x),
-                       .a_stride = x.stride(0),
+  TileProduct<T> whole{.a = data<T>(even),
+                       .a_stride = even.stride(0),
                        .rows = rows,
                        .panels = data<T>(panels_),
                        .depth = in_,
