@@ -66,11 +66,6 @@ static Tensor grid_features(at::IntArrayRef grid, int64_t num_bands, at::IntArra
 }
 
 Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
-  // Quickly made, and large to keep: flow's are 188 MB. A GPU has the room, and cannot wait.
-  if (like.is_cpu()) {
-    return grid_features(grid, num_bands_, resolution_, like.options())
-        .expand({like.size(0), -1, -1});
-  }
   if (grid_ != grid.vec() || features_.device() != like.device() ||
       features_.dtype() != like.dtype()) {
     grid_ = grid.vec();
