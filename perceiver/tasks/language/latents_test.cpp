@@ -7,24 +7,13 @@
 #include "perceiver/kernels/attention.h"
 #include "perceiver/modalities/text_file.h"
 #include "perceiver/model/flops.h"
+#include "perceiver/tasks/language/tiny_test.h"
 #include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
 
-LanguageConfig tiny() {
-  LanguageConfig c;
-  c.num_inputs = 40;
-  c.input_channels = 16;
-  c.encoder.num_latents = 5;
-  c.encoder.latent_channels = 24;
-  c.encoder.self_attends_per_block = 2;
-  c.encoder.cross_attend.qk_channels = c.encoder.self_attend.qk_channels = 8;
-  c.encoder.cross_attend.v_channels = c.encoder.self_attend.v_channels = 24;
-  c.decoder.cross_attend.qk_channels = 8;
-  c.decoder.cross_attend.v_channels = 16;
-  return c;
-}
+LanguageConfig tiny() { return tiny_language(/*num_inputs=*/40); }
 
 TEST(WordsOf, StandBetweenWhiteSpaceInAnyRow) {
   const std::vector<File> text = {{"a.txt", "Île \t de\nFrance, abcdefghijkl"}};

@@ -9,23 +9,15 @@
 #include "perceiver/core/file.h"
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/language/bert.h"
+#include "perceiver/tasks/language/tiny_test.h"
 #include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
 
 LanguageConfig tiny() {
-  LanguageConfig c;
+  LanguageConfig c = tiny_language(/*num_inputs=*/12);
   c.vocabulary_size = 30;
-  c.num_inputs = 12;
-  c.input_channels = 16;
-  c.encoder.num_latents = 5;
-  c.encoder.latent_channels = 24;
-  c.encoder.self_attends_per_block = 2;
-  c.encoder.cross_attend.qk_channels = c.encoder.self_attend.qk_channels = 8;
-  c.encoder.cross_attend.v_channels = c.encoder.self_attend.v_channels = 24;
-  c.decoder.cross_attend.qk_channels = 8;
-  c.decoder.cross_attend.v_channels = 16;
   return c;
 }
 

@@ -5,23 +5,13 @@
 
 #include "perceiver/kernels/attention.h"
 #include "perceiver/model/flops.h"
+#include "perceiver/tasks/optical_flow/tiny_test.h"
 
 namespace perceiver {
 namespace {
 
-OpticalFlowConfig tiny(FlowPatch patch, bool concat_frames) {
-  OpticalFlowConfig c;
-  c.height = 16;
-  c.width = 20;
-  c.patch = patch;
-  c.concat_frames = concat_frames;
-  c.num_bands = 4;
-  c.patch_channels = 8;
-  c.encoder = {.num_latents = 8,
-               .latent_channels = 16,
-               .num_blocks = 1,
-               .self_attends_per_block = 2,
-               .self_attend = {.num_heads = 2}};
+OpticalFlowConfig in_slices(FlowPatch patch, bool concat_frames) {
+  OpticalFlowConfig c = tiny_flow(patch, concat_frames);
   c.decode_slice = 100;
   return c;
 }
@@ -39,7 +29,7 @@ class FlowLatentsTest : public testing::TestWithParam<std::tuple<FlowPatch, bool
   }
 
   at::NoGradGuard no_grad;
-  OpticalFlowConfig config = tiny(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  OpticalFlowConfig config = in_slices(std::get<0>(GetParam()), std::get<1>(GetParam()));
   OpticalFlow model{nullptr};
   Tensor frames = at::randint(256, {2, 3, 21, 33}, at::kByte);
 };
@@ -73,7 +63,7 @@ TEST(FlowLatents, ATenthOfThePixelsCostsATenthOfTheDecoding) {
   at::NoGradGuard no_grad;
   at::manual_seed(3);
   const AttentionKernelScope reference("reference");
-  const OpticalFlowConfig config = tiny(FlowPatch::k3x3, true);
+  const OpticalFlowConfig config = in_slices(FlowPatch::k3x3, true);
   OpticalFlow model(config);
   const Tensor frames = at::rand({1, 2, 3, 16, 20}), latents = at::randn({1, 8, 16});
   const auto flops = [&](int64_t pixels) {

@@ -4,25 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/error.h"
+#include "perceiver/tasks/optical_flow/tiny_test.h"
 
 namespace perceiver {
 namespace {
-
-OpticalFlowConfig tiny(FlowPatch patch, bool concat_frames) {
-  OpticalFlowConfig c;
-  c.height = 16;
-  c.width = 20;
-  c.patch = patch;
-  c.concat_frames = concat_frames;
-  c.num_bands = 4;
-  c.patch_channels = 8;
-  c.encoder = {.num_latents = 8,
-               .latent_channels = 16,
-               .num_blocks = 1,
-               .self_attends_per_block = 2,
-               .self_attend = {.num_heads = 2}};
-  return c;
-}
 
 // Random values where the flow's layers start at zero.
 void wake(OpticalFlow& model) {
@@ -35,7 +20,7 @@ class OpticalFlowTest : public testing::TestWithParam<std::tuple<FlowPatch, bool
  protected:
   void SetUp() override { at::manual_seed(0); }
   at::NoGradGuard no_grad;
-  OpticalFlowConfig config = tiny(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  OpticalFlowConfig config = tiny_flow(std::get<0>(GetParam()), std::get<1>(GetParam()));
   Tensor frames = at::rand({2, 2, 3, 16, 20}) * 2 - 1;
 };
 
@@ -94,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, OpticalFlowTest,
 
 TEST(OpticalFlow, ElementHoldsFrameOneThenFrameTwo) {
   at::NoGradGuard no_grad;
-  OpticalFlow model(tiny(FlowPatch::k3x3, true));
+  OpticalFlow model(tiny_flow(FlowPatch::k3x3, true));
   Tensor weight = model->named_parameters()["patch.weight"];  // [8, 54]
   weight.zero_();
   weight[0][12] = 1;       // frame 1, centre of the neighbourhood, red
@@ -106,7 +91,7 @@ TEST(OpticalFlow, ElementHoldsFrameOneThenFrameTwo) {
 }
 
 TEST(OpticalFlow, ConvolutionNeedsMultiplesOfFour) {
-  OpticalFlowConfig config = tiny(FlowPatch::kConv, true);
+  OpticalFlowConfig config = tiny_flow(FlowPatch::kConv, true);
   config.height = 18;
   try {
     OpticalFlow model(config);

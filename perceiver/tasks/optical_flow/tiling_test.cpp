@@ -6,27 +6,12 @@
 #include <set>
 
 #include "perceiver/core/error_test.h"
+#include "perceiver/tasks/optical_flow/tiny_test.h"
 
 namespace perceiver {
 namespace {
 
 using Starts = std::vector<int64_t>;
-
-OpticalFlowConfig tiny(FlowPatch patch = FlowPatch::k3x3, bool concat_frames = true) {
-  OpticalFlowConfig c;
-  c.height = 16;
-  c.width = 20;
-  c.patch = patch;
-  c.concat_frames = concat_frames;
-  c.num_bands = 4;
-  c.patch_channels = 8;
-  c.encoder = {.num_latents = 8,
-               .latent_channels = 16,
-               .num_blocks = 1,
-               .self_attends_per_block = 2,
-               .self_attend = {.num_heads = 2}};
-  return c;
-}
 
 // A model whose flow, which starts at zero, depends on its input.
 OpticalFlow awake(const OpticalFlowConfig& config) {
@@ -136,7 +121,7 @@ TEST(FlowMosaic, OfEqualValuesIsThatValueBitForBit) {
 
 TEST(TiledFlow, OfAConstantModelIsThatConstantAtEverySize) {
   const at::NoGradGuard no_grad;
-  OpticalFlow model(tiny());
+  OpticalFlow model(tiny_flow());
   model->eval();
   for (auto& p : model->named_parameters()) {
     if (p.value().dim() == 1 && p.value().size(0) == 2) p.value().copy_(at::tensor({7.3f, -41.9f}));
@@ -156,7 +141,7 @@ TEST(TiledFlow, OfAConstantModelIsThatConstantAtEverySize) {
 
 class TiledFlowVariants : public testing::TestWithParam<std::tuple<FlowPatch, bool>> {
  protected:
-  OpticalFlowConfig config = tiny(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  OpticalFlowConfig config = tiny_flow(std::get<0>(GetParam()), std::get<1>(GetParam()));
 };
 
 TEST_P(TiledFlowVariants, OneTileIsTheModelsOwnFlow) {
@@ -213,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, TiledFlowVariants,
 
 // The released tile, with few latents.
 OpticalFlow wide_model() {
-  OpticalFlowConfig config = tiny();
+  OpticalFlowConfig config = tiny_flow();
   config.height = 368;
   config.width = 496;
   return OpticalFlow(config);
