@@ -4,6 +4,8 @@
 #include <ATen/Context.h>
 #include <ATen/SDPBackend.h>
 
+#include <cmath>
+
 namespace perceiver {
 
 std::string attend_library_refusal(const AttentionCase& c) {
@@ -29,17 +31,37 @@ static void prefer_cudnn() {
   (void)once;
 }
 
+// Masks of any shape are given to those kernels as an array of the scores' size, which the fast
+// ones refuse. A mask of keys goes into one more channel instead: 1 in every query, and in the key
+// of no element a number that leaves it nothing of the softmax.
+static AttentionInputs with_mask_as_channel(const AttentionInputs& in) {
+  constexpr double kNoElement = -6e4;  // float16 ends at 65504
+  constexpr int64_t kTogether = 8;     // channels come in eights
+  const auto channels = [](const Tensor& x) {
+    std::vector<int64_t> sizes = x.sizes().vec();
+    sizes.back() = kTogether;
+    return sizes;
+  };
+  const Tensor ones = at::ones({1}, in.q.options()).expand(channels(in.q));
+  const Tensor none = in.kv_mask.logical_not().to(in.k.scalar_type()) * (kNoElement / kTogether);
+  const Tensor offsets = none.view({in.k.size(0), 1, in.k.size(2), 1}).expand(channels(in.k));
+  return {.q = at::cat({in.q, ones}, -1),
+          .k = at::cat({in.k, offsets}, -1),
+          .v = in.v,
+          .dropout = in.dropout};
+}
+
 Tensor attend_library(const AttentionInputs& in) {
   prefer_cudnn();
+  const double scale = 1.0 / std::sqrt(static_cast<double>(in.q.size(3)));
   if (!in.kv_mask.defined()) {
-    return at::scaled_dot_product_attention(in.q, in.k, in.v, {}, in.dropout);
+    return at::scaled_dot_product_attention(in.q, in.k, in.v, {}, in.dropout, false, scale);
   }
-  // A query without a key would get NaN: its row looks at everything, and zeros take its place.
-  const Tensor mask = in.kv_mask.view({in.kv_mask.size(0), 1, 1, in.kv_mask.size(1)});
-  const Tensor any_key = mask.any(-1, /*keepdim=*/true);
-  const Tensor seen = mask.logical_or(any_key.logical_not())
-                          .expand({in.q.size(0), in.q.size(1), in.q.size(2), in.k.size(2)});
-  const Tensor out = at::scaled_dot_product_attention(in.q, in.k, in.v, seen, in.dropout);
+  const AttentionInputs open = with_mask_as_channel(in);
+  const Tensor out =
+      at::scaled_dot_product_attention(open.q, open.k, open.v, {}, in.dropout, false, scale);
+  // A query without a key has looked at all of them alike.
+  const Tensor any_key = in.kv_mask.any(1).view({-1, 1, 1, 1});
   return at::where(any_key, out, out.new_zeros({}));
 }
 

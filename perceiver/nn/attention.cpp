@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/core/error.h"
+#include "perceiver/nn/fused.h"
 
 namespace perceiver {
 
@@ -27,9 +28,14 @@ Tensor QkvAttentionImpl::split_heads(const Tensor& x) const {
 }
 
 Tensor QkvAttentionImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-  const Tensor v = split_heads(f_v_(x_kv));
-  Tensor x_qkv = attend({.q = split_heads(f_q_(x_q)),
-                         .k = split_heads(f_k_(x_kv)),
+  return f_o_(attend_projected(f_q_(x_q), f_k_(x_kv), f_v_(x_kv), masks));
+}
+
+Tensor QkvAttentionImpl::attend_projected(const Tensor& q, const Tensor& k, const Tensor& values,
+                                          const AttendMasks& masks) const {
+  const Tensor v = split_heads(values);
+  Tensor x_qkv = attend({.q = split_heads(q),
+                         .k = split_heads(k),
                          .v = v,
                          .kv_mask = masks.kv,
                          .dropout = is_training() ? dropout_ : 0.0});  // [B, H, N, V]
@@ -40,7 +46,7 @@ Tensor QkvAttentionImpl::forward(const Tensor& x_q, const Tensor& x_kv, const At
   if (masks.q.defined() && semantics_.query_mask) {
     x_qkv = x_qkv.masked_fill(masks.q.logical_not().unsqueeze(1).unsqueeze(-1), 0.0);
   }
-  return f_o_(x_qkv.transpose(1, 2).flatten(-2));  // [B, N, D]
+  return x_qkv.transpose(1, 2).flatten(-2);
 }
 
 void QkvAttentionImpl::add_to(AttendParts& parts) const {
@@ -61,6 +67,14 @@ int64_t QkvAttentionImpl::flops(int64_t queries, int64_t keys) const {
   const int64_t qk = f_q_->weight.size(0), v = f_v_->weight.size(0);
   return f_q_->flops(queries) + f_k_->flops(keys) + f_v_->flops(keys) + f_o_->flops(queries) +
          2 * queries * keys * (qk + v);
+}
+
+static AttendTail tail_of(const AttendParts& p) {
+  return {.output = p.o,
+          .norm = p.norm_mlp,
+          .widen = p.widen,
+          .narrow = p.narrow,
+          .gelu = p.semantics.gelu};
 }
 
 CrossAttendImpl::CrossAttendImpl(int64_t q_channels, int64_t kv_channels,
@@ -89,10 +103,22 @@ AttendParts CrossAttendImpl::parts() const {
 Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
   const bool drops = attention_->drops() || (is_training() && dropout_ > 0.0);
   const auto packed = drops ? nullptr : packed_.get(*this, [&] { return parts(); });
-  if (!packed) return forward_plain(x_q, x_kv, masks);
-  const Tensor out = packed->cross(x_q, x_kv, masks);
+  const auto dtype = drops ? std::nullopt : fused_dtype(x_q);
+  if (!packed && !dtype) return forward_plain(x_q, x_kv, masks);
+  const Tensor out =
+      packed ? packed->cross(x_q, x_kv, masks) : forward_fused(x_q, x_kv, masks, *dtype);
   if (attention_is_checked()) check_packed(out, forward_plain(x_q, x_kv, masks));
   return out;
+}
+
+Tensor CrossAttendImpl::forward_fused(const Tensor& x_q, const Tensor& x_kv,
+                                      const AttendMasks& masks, at::ScalarType dtype) {
+  const AttendParts p = parts();
+  const NormedProjections q = project_normed(x_q, p.norm_q, {p.q}, dtype);
+  const NormedProjections kv = project_normed(x_kv, p.norm_kv, {p.k, p.v}, dtype);
+  const Tensor attended =
+      attention_->attend_projected(q.outputs[0], kv.outputs[0], kv.outputs[1], masks);
+  return add_and_mlp(query_residual_ ? q.passed : Tensor(), attended, tail_of(p), dtype);
 }
 
 Tensor CrossAttendImpl::forward_plain(const Tensor& x_q, const Tensor& x_kv,
@@ -134,10 +160,19 @@ AttendParts SelfAttendImpl::parts() const {
 Tensor SelfAttendImpl::forward(const Tensor& z) {
   const bool drops = attention_->drops() || (is_training() && dropout_ > 0.0);
   const auto packed = drops ? nullptr : packed_.get(*this, [&] { return parts(); });
-  if (!packed) return forward_plain(z);
-  const Tensor out = packed->self(z);
+  const auto dtype = drops ? std::nullopt : fused_dtype(z);
+  if (!packed && !dtype) return forward_plain(z);
+  const Tensor out = packed ? packed->self(z) : forward_fused(z, *dtype);
   if (attention_is_checked()) check_packed(out, forward_plain(z));
   return out;
+}
+
+Tensor SelfAttendImpl::forward_fused(const Tensor& z, at::ScalarType dtype) {
+  const AttendParts p = parts();
+  const NormedProjections qkv = project_normed(z, p.norm_q, {p.q, p.k, p.v}, dtype);
+  const Tensor attended =
+      attention_->attend_projected(qkv.outputs[0], qkv.outputs[1], qkv.outputs[2], {});
+  return add_and_mlp(qkv.passed, attended, tail_of(p), dtype);
 }
 
 Tensor SelfAttendImpl::forward_plain(const Tensor& z) {

@@ -18,6 +18,10 @@ class QkvAttentionImpl : public torch::nn::Module {
   // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D]
   Tensor forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks = {});
 
+  // q [B, N, H*F], k [B, M, H*F], v [B, M, H*V] -> [B, N, H*V]: all but the linear layers
+  Tensor attend_projected(const Tensor& q, const Tensor& k, const Tensor& values,
+                          const AttendMasks& masks) const;
+
   // The attention of one example with this many queries and keys, as the kernels will see it.
   AttentionCase attention_case(int64_t queries, int64_t keys) const;
   int64_t flops(int64_t queries, int64_t keys) const;
@@ -51,6 +55,9 @@ class CrossAttendImpl : public torch::nn::Module {
 
  private:
   Tensor forward_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks);
+  Tensor forward_fused(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks,
+                       at::ScalarType dtype);
+
   bool query_residual_;
   double dropout_;
   LayerNorm norm_q_{nullptr}, norm_kv_{nullptr}, norm_mlp_{nullptr};
@@ -73,6 +80,7 @@ class SelfAttendImpl : public torch::nn::Module {
 
  private:
   Tensor forward_plain(const Tensor& x);
+  Tensor forward_fused(const Tensor& x, at::ScalarType dtype);
 
   double dropout_;
   LayerNorm norm_{nullptr}, norm_mlp_{nullptr};

@@ -52,6 +52,8 @@ PlainAttendScope::PlainAttendScope() : before_(std::exchange(plain_wanted, true)
 
 PlainAttendScope::~PlainAttendScope() { plain_wanted = before_; }
 
+bool plain_attend_wanted() { return plain_wanted; }
+
 void check_packed(const Tensor& out, const Tensor& expected) {
   const double tolerance = out.scalar_type() == at::kFloat ? 1e-4 : 3e-2;
   const Tensor wide = expected.to(at::kFloat);

@@ -54,6 +54,8 @@ class PlainAttendScope {
   bool before_;
 };
 
+bool plain_attend_wanted();  // whether one lives on this thread
+
 // Fails unless `out` is what the module gives, up to rounding.
 void check_packed(const Tensor& out, const Tensor& expected);
 

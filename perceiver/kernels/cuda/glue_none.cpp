@@ -2,6 +2,7 @@
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/fused_optimizer.h"
 #include "perceiver/kernels/cuda/glue.h"
+#include "perceiver/kernels/cuda/training_glue.h"
 
 namespace perceiver {
 
@@ -21,6 +22,30 @@ Tensor cuda_normalised(const Tensor&, at::ScalarType, int64_t, bool) {
 }
 
 AddedRows cuda_add_normalised(const Tensor&, const Tensor&) {
+  fail("this program was built without CUDA kernels");
+}
+
+bool cuda_training_rows_take(const Tensor&, at::ScalarType) { return false; }
+
+NormedRows cuda_layer_norm_rows(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                int64_t) {
+  fail("this program was built without CUDA kernels");
+}
+
+NormGradients cuda_layer_norm_rows_gradient(const Tensor&, const NormedRows&, const Tensor&,
+                                            const Tensor&, WantedRows) {
+  fail("this program was built without CUDA kernels");
+}
+
+SummedRows cuda_narrowed_rows(const Tensor&, int64_t) {
+  fail("this program was built without CUDA kernels");
+}
+
+Tensor cuda_copy_and_sum(const Tensor&, const Tensor&) {
+  fail("this program was built without CUDA kernels");
+}
+
+SummedRows cuda_gelu_rows_gradient(const Tensor&, const Tensor&, bool) {
   fail("this program was built without CUDA kernels");
 }
 

@@ -30,20 +30,29 @@ struct alignas(V * sizeof(T)) Pack {
   T at[V];
 };
 
-// V elements in one access; `from` and `to` are aligned to all of them together.
+// V elements in as few accesses as there can be; `from` and `to` are aligned to 16 bytes, or to all
+// of the elements together where those are fewer.
 template <int V, typename T>
 __device__ inline void load_pack(const T* from, float (&to)[V]) {
-  const Pack<T, V> pack = *reinterpret_cast<const Pack<T, V>*>(from);
+  constexpr int kTogether = V * sizeof(T) > 16 ? 16 / sizeof(T) : V;
 #pragma unroll
-  for (int j = 0; j < V; ++j) to[j] = to_float(pack.at[j]);
+  for (int i = 0; i < V; i += kTogether) {
+    const auto pack = *reinterpret_cast<const Pack<T, kTogether>*>(from + i);
+#pragma unroll
+    for (int j = 0; j < kTogether; ++j) to[i + j] = to_float(pack.at[j]);
+  }
 }
 
 template <int V, typename T>
 __device__ inline void store_pack(T* to, const float (&from)[V]) {
-  Pack<T, V> pack;
+  constexpr int kTogether = V * sizeof(T) > 16 ? 16 / sizeof(T) : V;
 #pragma unroll
-  for (int j = 0; j < V; ++j) pack.at[j] = from_float<T>(from[j]);
-  *reinterpret_cast<Pack<T, V>*>(to) = pack;
+  for (int i = 0; i < V; i += kTogether) {
+    Pack<T, kTogether> pack;
+#pragma unroll
+    for (int j = 0; j < kTogether; ++j) pack.at[j] = from_float<T>(from[i + j]);
+    *reinterpret_cast<Pack<T, kTogether>*>(to + i) = pack;
+  }
 }
 
 // Every lane gets the sum; the order is fixed, so the bits are too.

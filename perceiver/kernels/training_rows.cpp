@@ -1,0 +1,82 @@
+#include "perceiver/kernels/training_rows.h"
+
+#include <ATen/ATen.h>
+
+#include "perceiver/kernels/cuda/training_glue.h"
+
+namespace perceiver {
+namespace {
+
+constexpr double kEpsilon = 1e-5;  // LayerNorm's
+
+Tensor padded_to(const Tensor& x, int64_t channels) {
+  return x.size(1) == channels ? x : at::constant_pad_nd(x, {0, channels - x.size(1)});
+}
+
+// Sums are float32 where rows are narrower.
+at::ScalarType wide(const Tensor& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+}  // namespace
+
+bool training_rows_are_fused(const Tensor& x, at::ScalarType dtype) {
+  return cuda_training_rows_take(x, dtype);
+}
+
+NormedRows layer_norm_rows(const Tensor& x, const Tensor& y, const Tensor& scale,
+                           const Tensor& offset, at::ScalarType dtype, int64_t padded) {
+  if (training_rows_are_fused(x, dtype)) {
+    return cuda_layer_norm_rows(x, y, scale, offset, padded);
+  }
+  const int64_t channels = x.size(1);
+  NormedRows rows;
+  rows.z = y.defined() ? (x + y.narrow(1, 0, channels)).to(x.scalar_type()) : x;
+  const auto [normed, mean, rstd] =
+      at::native_layer_norm(rows.z.to(wide(x)), {channels}, scale, offset, kEpsilon);
+  rows.normed = padded_to(normed.to(dtype), padded);
+  rows.mean = mean.view(-1), rows.rstd = rstd.view(-1);
+  return rows;
+}
+
+NormGradients layer_norm_rows_gradient(const Tensor& gradient, const NormedRows& rows,
+                                       const Tensor& scale, const Tensor& passed,
+                                       WantedRows wanted) {
+  if (training_rows_are_fused(rows.z, gradient.scalar_type())) {
+    return cuda_layer_norm_rows_gradient(gradient, rows, scale, passed, wanted);
+  }
+  const int64_t channels = rows.z.size(1), padded = gradient.size(1);
+  const Tensor z = rows.z.to(wide(rows.z));
+  const auto [dz, dscale, doffset] = at::native_layer_norm_backward(
+      gradient.narrow(1, 0, channels).to(z.scalar_type()).contiguous(), z, {channels},
+      rows.mean.view({-1, 1}), rows.rstd.view({-1, 1}), scale, at::zeros_like(scale),
+      {wanted != WantedRows::kNone, true, true});
+  NormGradients g{.scale = dscale, .offset = doffset};
+  if (wanted == WantedRows::kNone) return g;
+  const Tensor all = passed.defined() ? dz + passed : dz;
+  g.z = all.to(rows.z.scalar_type());
+  g.sum = all.sum(0);
+  if (wanted == WantedRows::kBoth) g.narrow = padded_to(all.to(gradient.scalar_type()), padded);
+  return g;
+}
+
+SummedRows narrowed_rows(const Tensor& x, at::ScalarType dtype, int64_t padded) {
+  if (training_rows_are_fused(x, dtype)) return cuda_narrowed_rows(x, padded);
+  return {padded_to(x.to(dtype), padded), x.sum(0, /*keepdim=*/false, wide(x))};
+}
+
+Tensor copy_and_sum(const Tensor& x, const Tensor& out) {
+  if (training_rows_are_fused(x, out.scalar_type())) return cuda_copy_and_sum(x, out);
+  out.copy_(x);
+  return x.sum(0, /*keepdim=*/false, wide(x));
+}
+
+SummedRows gelu_rows_gradient(const Tensor& gradient, const Tensor& at, bool tanh) {
+  if (training_rows_are_fused(gradient, at.scalar_type())) {
+    return cuda_gelu_rows_gradient(gradient, at, tanh);
+  }
+  const Tensor rows = at::gelu_backward(gradient, at, tanh ? "tanh" : "none");
+  return {rows, rows.sum(0, /*keepdim=*/false, wide(rows))};
+}
+
+}  // namespace perceiver

@@ -1,0 +1,223 @@
+#include "perceiver/nn/fused.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/training_rows.h"
+#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/nn/mlp.h"
+#include "perceiver/nn/packed.h"
+
+namespace perceiver {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+thread_local bool fused_anywhere = false;
+
+Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}); }
+
+Tensor like(const Tensor& rows, at::IntArrayRef sizes) {
+  std::vector<int64_t> shape = sizes.vec();
+  shape.back() = rows.size(1);
+  return rows.view(shape);
+}
+
+// Weights [out, in] one below the other, with zeros behind the last row and behind every row.
+Tensor stacked(at::TensorList weights, at::ScalarType dtype, int64_t out, int64_t in) {
+  const Tensor all = at::empty({out, in}, weights[0].options().dtype(dtype));
+  int64_t row = 0;
+  for (const Tensor& w : weights) {
+    all.narrow(0, row, w.size(0)).narrow(1, 0, w.size(1)).copy_(w);
+    row += w.size(0);
+  }
+  if (row < out) all.narrow(0, row, out - row).zero_();
+  const int64_t channels = weights[0].size(1);
+  if (channels < in) all.narrow(1, channels, in - channels).zero_();
+  return all;
+}
+
+Tensor stacked_biases(at::TensorList biases, at::ScalarType dtype, int64_t out) {
+  std::vector<Tensor> columns;
+  for (const Tensor& b : biases) columns.push_back(b.unsqueeze(1));
+  return stacked(columns, dtype, out, 1).squeeze(1);
+}
+
+// a [R, m], b [R, n] -> a^T b [m, n]: the gradient of a weight, not rounded to the rows' dtype
+Tensor weight_gradient(const Tensor& a, const Tensor& b) {
+  if (a.is_cuda() && a.scalar_type() != at::kFloat) return at::mm(a.t(), b, at::kFloat);
+  return at::mm(a.t(), b);
+}
+
+int64_t total_rows(at::TensorList weights) {
+  int64_t rows = 0;
+  for (const Tensor& w : weights) rows += w.size(0);
+  return rows;
+}
+
+// Outputs: x itself, and one for each weight.
+struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
+  static variable_list forward(AutogradContext* context, const Tensor& x, const Tensor& scale,
+                               const Tensor& offset, at::TensorList weights, at::TensorList biases,
+                               int64_t dtype) {
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    const at::AutoDispatchBelowADInplaceOrView no_views;
+    const auto narrow = static_cast<at::ScalarType>(dtype);
+    const int64_t padded = padded_channels(x.size(2)), out = total_rows(weights);
+    const NormedRows rows = layer_norm_rows(rows_of(x), {}, scale, offset, narrow, padded);
+    const Tensor weight = stacked(weights, narrow, out, padded);
+    const Tensor all = at::addmm(stacked_biases(biases, narrow, out), rows.normed, weight.t());
+    context->save_for_backward({scale, rows.z, rows.normed, rows.mean, rows.rstd, weight});
+    context->saved_data["sizes"] = x.sizes();
+    context->set_materialize_grads(false);
+    variable_list outputs = {x};
+    std::vector<int64_t> widths;
+    int64_t column = 0;
+    for (const Tensor& w : weights) {
+      const Tensor part = all.narrow(1, column, w.size(0));
+      outputs.push_back(part.unflatten(0, x.sizes().slice(0, 2)));
+      widths.push_back(w.size(0));
+      column += w.size(0);
+    }
+    context->saved_data["widths"] = widths;
+    return outputs;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor &scale = saved[0], &weight = saved[5];
+    const NormedRows rows{saved[1], saved[2], saved[3], saved[4]};
+    const auto sizes = context->saved_data["sizes"].toIntVector();
+    const auto widths = context->saved_data["widths"].toIntVector();
+    const Tensor all = at::empty({rows.z.size(0), weight.size(0)}, weight.options());
+    std::vector<Tensor> bias_gradients;
+    int64_t column = 0;
+    for (size_t i = 0; i < widths.size(); ++i) {
+      const Tensor part = all.narrow(1, column, widths[i]);
+      const Tensor& given = gradients[i + 1];
+      bias_gradients.push_back(given.defined() ? copy_and_sum(rows_of(given), part)
+                                               : part.zero_().sum(0));
+      column += widths[i];
+    }
+    const Tensor weight_gradients = weight_gradient(all, rows.normed);
+    const bool wanted = context->needs_input_grad(0);
+    const bool passed = wanted && gradients[0].defined();
+    const NormGradients norm = layer_norm_rows_gradient(
+        at::mm(all, weight), rows, scale, passed ? rows_of(gradients[0]) : Tensor(),
+        wanted ? WantedRows::kWide : WantedRows::kNone);
+    variable_list result = {wanted ? norm.z.view(sizes) : Tensor(), norm.scale, norm.offset};
+    column = 0;
+    for (const int64_t width : widths) {
+      result.push_back(weight_gradients.narrow(0, column, width).narrow(1, 0, rows.z.size(1)));
+      column += width;
+    }
+    for (const Tensor& b : bias_gradients) result.push_back(b);
+    result.emplace_back();  // of dtype
+    return result;
+  }
+};
+
+struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
+  static Tensor forward(AutogradContext* context, const std::optional<Tensor>& x,
+                        const Tensor& attended, const Tensor& output_weight,
+                        const Tensor& output_bias, const Tensor& scale, const Tensor& offset,
+                        const Tensor& widen_weight, const Tensor& widen_bias,
+                        const Tensor& narrow_weight, const Tensor& narrow_bias, bool tanh,
+                        int64_t dtype) {
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    const auto narrow = static_cast<at::ScalarType>(dtype);
+    const int64_t channels = scale.size(0), padded = padded_channels(channels);
+    const int64_t hidden = padded_channels(widen_bias.size(0));
+    const Tensor a = rows_of(attended);
+    const Tensor wo = stacked({output_weight}, narrow, padded, a.size(1));
+    const Tensor w1 = stacked({widen_weight}, narrow, hidden, padded);
+    const Tensor w2 = stacked({narrow_weight}, narrow, padded, hidden);
+    const Tensor y = at::addmm(stacked_biases({output_bias}, narrow, padded), a, wo.t());
+    const NormedRows rows =
+        x ? layer_norm_rows(rows_of(*x), y, scale, offset, narrow, padded)
+          : layer_norm_rows(y.narrow(1, 0, channels), {}, scale, offset, narrow, padded);
+    const Tensor h = at::addmm(stacked_biases({widen_bias}, narrow, hidden), rows.normed, w1.t());
+    const Tensor u = at::gelu(h, tanh ? "tanh" : "none");
+    const Tensor added = at::addmm(stacked_biases({narrow_bias}, narrow, padded), u, w2.t());
+    context->save_for_backward(
+        {a, wo, scale, rows.z, rows.normed, rows.mean, rows.rstd, w1, h, u, w2});
+    context->saved_data["tanh"] = tanh;
+    context->saved_data["residual"] = x.has_value();
+    context->saved_data["hidden"] = widen_bias.size(0);
+    return like(rows.z + added.narrow(1, 0, channels), attended.sizes());
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor &a = saved[0], &wo = saved[1], &scale = saved[2];
+    const NormedRows rows{saved[3], saved[4], saved[5], saved[6]};
+    const Tensor &w1 = saved[7], &h = saved[8], &u = saved[9], &w2 = saved[10];
+    const int64_t channels = scale.size(0);
+    const int64_t hidden = context->saved_data["hidden"].toInt();
+    const Tensor dout = rows_of(gradients[0]);
+    const SummedRows d = narrowed_rows(dout, h.scalar_type(), w2.size(0));
+    const SummedRows dh =
+        gelu_rows_gradient(at::mm(d.rows, w2), h, context->saved_data["tanh"].toBool());
+    const NormGradients norm =
+        layer_norm_rows_gradient(at::mm(dh.rows, w1), rows, scale, dout, WantedRows::kBoth);
+    const auto part = [](const Tensor& weight, int64_t out, int64_t in) {
+      return weight.narrow(0, 0, out).narrow(1, 0, in);
+    };
+    const at::IntArrayRef sizes = gradients[0].sizes();
+    return {context->saved_data["residual"].toBool() ? like(norm.z, sizes) : Tensor(),
+            like(at::mm(norm.narrow, wo), sizes),
+            part(weight_gradient(norm.narrow, a), channels, a.size(1)),
+            norm.sum,
+            norm.scale,
+            norm.offset,
+            part(weight_gradient(dh.rows, rows.normed), hidden, channels),
+            dh.sum.narrow(0, 0, hidden),
+            part(weight_gradient(d.rows, u), channels, hidden),
+            d.sum,
+            Tensor(),
+            Tensor()};
+  }
+};
+
+}  // namespace
+
+std::optional<at::ScalarType> fused_dtype(const Tensor& x) {
+  if (!at::GradMode::is_enabled() || plain_attend_wanted() || attention_must_be_plain()) return {};
+  const bool autocast = at::autocast::is_autocast_enabled(x.device().type());
+  const auto dtype =
+      autocast ? at::autocast::get_autocast_dtype(x.device().type()) : x.scalar_type();
+  const bool fused = autocast && training_rows_are_fused(x, dtype);
+  return fused || fused_anywhere ? std::optional(dtype) : std::nullopt;
+}
+
+FusedAttendScope::FusedAttendScope() : before_(std::exchange(fused_anywhere, true)) {}
+FusedAttendScope::~FusedAttendScope() { fused_anywhere = before_; }
+
+NormedProjections project_normed(const Tensor& x, const LayerNorm& norm,
+                                 const std::vector<Linear>& layers, at::ScalarType dtype) {
+  std::vector<Tensor> weights, biases;
+  for (const Linear& layer : layers) {
+    weights.push_back(layer->weight);
+    biases.push_back(layer->bias);
+  }
+  variable_list outputs = ProjectNormed::apply(x, norm->weight, norm->bias, at::TensorList(weights),
+                                               at::TensorList(biases), static_cast<int64_t>(dtype));
+  NormedProjections result{.passed = outputs[0]};
+  result.outputs.assign(outputs.begin() + 1, outputs.end());
+  return result;
+}
+
+Tensor add_and_mlp(const Tensor& x, const Tensor& attended, const AttendTail& tail,
+                   at::ScalarType dtype) {
+  return AddAndMlp::apply(x.defined() ? std::optional(x) : std::nullopt, attended,
+                          tail.output->weight, tail.output->bias, tail.norm->weight,
+                          tail.norm->bias, tail.widen->weight, tail.widen->bias,
+                          tail.narrow->weight, tail.narrow->bias, tail.gelu == Gelu::kTanh,
+                          static_cast<int64_t>(dtype));
+}
+
+}  // namespace perceiver

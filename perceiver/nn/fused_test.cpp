@@ -1,0 +1,146 @@
+#include "perceiver/nn/fused.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/nn/attention.h"
+#include "perceiver/nn/autocast.h"
+#include "perceiver/nn/packed.h"
+
+namespace perceiver {
+namespace {
+
+struct Case {
+  const char* name;
+  int64_t queries, keys, q_channels, kv_channels;
+  AttendConfig config;
+  bool masked = false;
+};
+const Case kCases[] = {
+    {"heads",
+     12,
+     50,
+     40,
+     24,
+     {.num_heads = 4, .qk_channels = 16, .v_channels = 40, .widening_factor = 2}},
+    {"odd_channels", 9, 21, 19, 35, {.num_heads = 1}},
+    {"even_channels", 9, 21, 42, 26, {.num_heads = 1}},
+    {"no_residual", 30, 7, 24, 40, {.num_heads = 2, .query_residual = false}},
+    {"no_residual_odd_channels", 30, 7, 21, 40, {.num_heads = 2, .query_residual = false}},
+    {"masked", 12, 50, 40, 24, {.num_heads = 2}, true},
+};
+
+// A cross-attend and a self-attend of its result, and every gradient.
+class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
+ protected:
+  void SetUp() override {
+    at::manual_seed(7);
+    const auto& [c, gelu] = GetParam();
+    cross = CrossAttend(c.q_channels, c.kv_channels, c.config, Semantics{.gelu = gelu});
+    self = SelfAttend(c.q_channels, AttendConfig{.num_heads = 1}, Semantics{.gelu = gelu});
+    at::NoGradGuard no_grad;
+    for (const auto& p : parameters()) {
+      if (p.dim() == 1) p.add_(at::randn_like(p), 0.5);
+    }
+    x_q = at::randn({3, c.queries, c.q_channels}) * 2 + 0.3;
+    x_kv = at::randn({3, c.keys, c.kv_channels}) * 2 - 0.3;
+    wanted = at::randn({3, c.queries, c.q_channels});
+    if (!c.masked) return;
+    masks.q = at::rand({3, c.queries}) < 0.7;
+    masks.kv = at::rand({3, c.keys}) < 0.7;
+    masks.kv[1].fill_(false);
+  }
+
+  std::vector<Tensor> parameters() {
+    std::vector<Tensor> all = cross->parameters();
+    for (const Tensor& p : self->parameters()) all.push_back(p);
+    return all;
+  }
+
+  void move(at::Device device, at::ScalarType dtype) {
+    cross->to(device, dtype), self->to(device, dtype);
+    for (Tensor* x : {&x_q, &x_kv, &wanted}) *x = x->detach().to(device, dtype);
+    for (Tensor* mask : {&masks.q, &masks.kv}) {
+      if (mask->defined()) *mask = mask->to(device);
+    }
+  }
+
+  // The output, and the gradients of both arrays and of all parameters.
+  std::vector<Tensor> pass() {
+    x_q = x_q.detach().requires_grad_(), x_kv = x_kv.detach().requires_grad_();
+    Tensor out;
+    {
+      const AutocastScope autocast(
+          x_q.device().type(),
+          x_q.is_cuda() && x_q.scalar_type() == at::kFloat ? at::kBFloat16 : at::kFloat);
+      out = self(cross(x_q, x_kv, masks));
+    }
+    for (Tensor& p : parameters()) p.mutable_grad() = at::zeros_like(p);
+    (out * wanted).sum().backward();
+    std::vector<Tensor> all = {out.detach(), x_q.grad(), x_kv.grad()};
+    for (const Tensor& p : parameters()) all.push_back(p.grad().clone());
+    return all;
+  }
+
+  CrossAttend cross{nullptr};
+  SelfAttend self{nullptr};
+  Tensor x_q, x_kv, wanted;
+  AttendMasks masks;
+};
+
+double apart(const Tensor& a, const Tensor& b) {
+  return (a.to(at::kCPU, at::kDouble) - b.to(at::kCPU, at::kDouble)).norm().item<double>();
+}
+
+TEST_P(FusedTest, HandWrittenGradientsAreAutogradsInFloat64) {
+  move(at::kCPU, at::kDouble);
+  const std::vector<Tensor> plain = pass();
+  const FusedAttendScope scope;
+  const std::vector<Tensor> fused = pass();
+  for (size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_LE(apart(plain[i], fused[i]), 1e-11 * (1.0 + plain[i].norm().item<double>()))
+        << "of tensor " << i;
+  }
+}
+
+// Kernels on the GPU, bfloat16: no further from the truth than the modules with autocast are.
+TEST_P(FusedTest, IsAsExactAsTheModulesOnAGpu) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  move(at::kCPU, at::kDouble);
+  const std::vector<Tensor> exact = pass();
+  move(at::kCUDA, at::kFloat);
+  std::vector<Tensor> plain;
+  {
+    const PlainAttendScope scope;
+    plain = pass();
+  }
+  const std::vector<Tensor> fused = pass();
+  bool same = true;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    same = same && at::equal(plain[i], fused[i]);
+    EXPECT_LE(apart(fused[i], exact[i]),
+              2 * apart(plain[i], exact[i]) + 2e-3 * exact[i].norm().item<double>())
+        << "of tensor " << i;
+  }
+  EXPECT_FALSE(same) << "the training form was not used";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FusedTest,
+                         testing::Combine(testing::ValuesIn(kCases),
+                                          testing::Values(Gelu::kTanh, Gelu::kErf)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param).name) +
+                                  (std::get<1>(info.param) == Gelu::kTanh ? "_tanh" : "_erf");
+                         });
+
+TEST(FusedDtypeTest, IsUsedOnlyWhereAGradientIsWanted) {
+  const Tensor x = at::ones({1, 2, 3});
+  EXPECT_EQ(fused_dtype(x), std::nullopt);  // nobody has kernels for it
+  const FusedAttendScope scope;
+  EXPECT_EQ(fused_dtype(x), at::kFloat);
+  const at::NoGradGuard no_grad;
+  EXPECT_EQ(fused_dtype(x), std::nullopt);
+}
+
+}  // namespace
+}  // namespace perceiver
