@@ -118,26 +118,14 @@ void check_block(const ScoreBlock& b, bool masked) {
   expect_near(keys_of(gradient, b), moved, tolerance(b.dtype), 1e-7, where.c_str());
   expect(gradient.margin_is_untouched(), "%s: margin of the gradient", where.c_str());
 
+  DeviceArray softmax(b.dtype, in.scores.count()), log_sum(CudaDtype::kFloat32, b.rows);
+  softmax.set(in.scores.get());
+  CUDA_OK(attention_softmax(in.block, kScale, softmax.data(), log_sum.floats(), nullptr));
+  CUDA_OK(cudaDeviceSynchronize());
+  expect_near(keys_of(softmax, b), expected, tolerance(b.dtype), smallest, "softmax");
+
   run(in.scores.data());
   expect_near(keys_of(in.scores, b), expected, tolerance(b.dtype), smallest, "in place");
-}
-
-void check_row_products(int64_t rows, int64_t channels, int64_t stride, CudaDtype dtype) {
-  DeviceArray a(dtype, rows * stride), b(dtype, rows * channels), delta(CudaDtype::kFloat32, rows);
-  a.set(random_values(a.count()));
-  b.set(random_values(b.count()));
-  const std::vector<float> x = a.get(), y = b.get();
-  std::vector<double> expected(rows);
-  for (int64_t i = 0; i < rows * channels; ++i) {
-    const int64_t row = i / channels;
-    expected[row] += double{x[row * stride + i % channels]} * y[i];
-  }
-  CUDA_OK(row_products(rows, channels, dtype, a.data(), stride, b.data(), channels, delta.floats(),
-                       nullptr));
-  CUDA_OK(cudaDeviceSynchronize());
-  // Terms of both signs: the error goes with their sizes, not with the sum's.
-  expect_near(delta.get(), expected, 1e-6, 1e-7 * channels, name_of(dtype));
-  expect(delta.margin_is_untouched(), "delta: margin");
 }
 
 constexpr CudaDtype kAll[] = {CudaDtype::kFloat32, CudaDtype::kBFloat16, CudaDtype::kFloat16};
@@ -156,15 +144,7 @@ bool check_attention_pieces() {
       check_block(block, true);
     }
   }
-  bool good = end_section();
-  begin_section("row products");
-  for (const CudaDtype dtype : kAll) {
-    for (const int64_t channels : {1, 5, 32, 160, 261, 322, 512, 1280}) {
-      check_row_products(35, channels, channels, dtype);
-      check_row_products(11, channels, channels + 8, dtype);
-    }
-  }
-  return end_section() && good;
+  return end_section();
 }
 
 void time_attention_pieces() {
@@ -189,13 +169,13 @@ void time_attention_pieces() {
                                                    scores.data(), stream));
                           }),
              3 * bytes);
-  print_time("row_products 65536x160 bf16 cached",
-             microseconds(40,
-                          [&](int, cudaStream_t stream) {
-                            CUDA_OK(row_products(b.rows, 160, b.dtype, weights.data(), 160,
-                                                 weights.data(), 160, rows.floats(), stream));
-                          }),
-             2.0 * b.rows * 160);
+  print_time(
+      "attention_softmax 65536x2048 bf16",
+      microseconds(10,
+                   [&](int, cudaStream_t stream) {
+                     CUDA_OK(attention_softmax(b, kScale, scores.data(), rows.floats(), stream));
+                   }),
+      2 * bytes);
 }
 
 }  // namespace perceiver::bench

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "perceiver/core/error.h"
+#include "perceiver/kernels/attention_blocks.h"
 #include "perceiver/kernels/attention_hopper.h"
 #include "perceiver/kernels/attention_library.h"
 #include "perceiver/kernels/attention_reference.h"
@@ -20,6 +21,7 @@ std::string never_refuses(const AttentionCase&) { return ""; }
 // Fastest first. The reference is last: it takes everything.
 constexpr std::array kKernels = {
     AttentionKernel{"hopper", attend_hopper_refusal, attend_hopper},
+    AttentionKernel{"blocks", attend_blocks_refusal, attend_blocks},
     AttentionKernel{"library", attend_library_refusal, attend_library},
     AttentionKernel{"tiled", attend_tiled_refusal, attend_tiled},
     AttentionKernel{"reference", never_refuses, attend_reference},

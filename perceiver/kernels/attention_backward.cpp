@@ -8,21 +8,32 @@
 #include <cmath>
 #include <limits>
 
+#include "perceiver/kernels/cuda/glue.h"
+
 namespace perceiver {
 namespace {
-
-// Scores that exist at one time: what a CPU's last cache holds, and what fills a GPU.
-int64_t most_scores(at::Device device) { return device.is_cuda() ? int64_t{1} << 28 : 1 << 22; }
 
 // The attention weights of some queries, [B, H, n, M].
 Tensor weights_again(const AttentionInputs& in, const Tensor& q, const Tensor& log_sum,
                      double scale) {
-  Tensor scores = at::matmul(q, in.k.transpose(2, 3)).mul_(scale);
+  Tensor scores = at::matmul(q, in.k.transpose(2, 3));
+  if (cuda_scores_take(scores)) {
+    cuda_weights_again(scores, in.kv_mask, log_sum, scale);
+    return scores;
+  }
+  scores.mul_(scale);
   if (in.kv_mask.defined()) {
     const Tensor hidden = in.kv_mask.logical_not().view({q.size(0), 1, 1, in.k.size(2)});
     scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
   }
   return scores.sub_(log_sum.unsqueeze(-1)).exp_();
+}
+
+// d softmax: what a weight gains over the mean gain of its query, from what it gains.
+Tensor score_gradient(const Tensor& weights, const Tensor& along, Tensor gains, double scale) {
+  if (!cuda_scores_take(gains)) return gains.sub_(along.unsqueeze(-1)).mul_(weights).mul_(scale);
+  cuda_score_gradient(weights, along, gains, scale);
+  return gains;
 }
 
 struct AttendFunction : torch::autograd::Function<AttendFunction> {
@@ -51,13 +62,19 @@ struct AttendFunction : torch::autograd::Function<AttendFunction> {
 
 }  // namespace
 
+int64_t queries_at_once(const AttentionInputs& in) {
+  // What a CPU's last cache holds, and what fills a GPU.
+  const int64_t most_scores = in.q.is_cuda() ? int64_t{1} << 28 : 1 << 22;
+  const int64_t scores_of_query = in.q.size(0) * in.q.size(1) * in.k.size(2);
+  return std::max<int64_t>(1, most_scores / std::max<int64_t>(1, scores_of_query));
+}
+
 AttentionGradients attention_gradients(const AttentionInputs& in, const AttentionResult& result,
                                        const Tensor& grad) {
   at::NoGradGuard no_grad;
   const int64_t queries = in.q.size(2);
   const double scale = 1.0 / std::sqrt(static_cast<double>(in.q.size(3)));
-  const int64_t scores_of_query = std::max<int64_t>(1, in.q.size(0) * in.q.size(1) * in.k.size(2));
-  const int64_t block = std::max<int64_t>(1, most_scores(in.q.device()) / scores_of_query);
+  const int64_t block = queries_at_once(in);
   AttentionGradients g{at::empty_like(in.q), at::zeros_like(in.k, at::kFloat),
                        at::zeros_like(in.v, at::kFloat)};
   for (int64_t begin = 0; begin < queries; begin += block) {
@@ -67,9 +84,8 @@ AttentionGradients attention_gradients(const AttentionInputs& in, const Attentio
     const Tensor q = rows(in.q), dout = rows(grad);
     const Tensor p = weights_again(in, q, rows(result.log_sum), scale);
     g.v.add_(at::matmul(p.transpose(2, 3), dout));
-    const Tensor along = (dout * rows(result.out)).sum(-1, /*keepdim=*/true, at::kFloat);
-    // d softmax: what a weight gains over the mean gain of its query.
-    const Tensor ds = at::matmul(dout, in.v.transpose(2, 3)).sub_(along).mul_(p).mul_(scale);
+    const Tensor along = (dout * rows(result.out)).sum(-1, /*keepdim=*/false, at::kFloat);
+    const Tensor ds = score_gradient(p, along, at::matmul(dout, in.v.transpose(2, 3)), scale);
     rows(g.q).copy_(at::matmul(ds, in.k));
     g.k.add_(at::matmul(ds.transpose(2, 3), q));
   }

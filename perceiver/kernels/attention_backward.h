@@ -10,6 +10,9 @@ struct AttentionResult {
   Tensor log_sum;  // [B, H, N], float32: log of the sum of each query's exponentials
 };
 
+// Queries whose scores may exist at one time.
+int64_t queries_at_once(const AttentionInputs& inputs);
+
 struct AttentionGradients {
   Tensor q, k, v;
 };

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/names.h"
+#include "perceiver/model/recorded.h"
 
 namespace perceiver {
 namespace {
@@ -69,10 +71,13 @@ ReferencePass pass(LanguageImpl& model, const TensorMap& tensors, const Language
   const auto asked = [&](const char* name) {
     return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
   };
+  const auto recorded = std::make_shared<RecordedForward>();
   return [=, &model, keep = asked("latents"), unmasked = asked("logits_unmasked")] {
-    const Tensor latents = model.encode(ids, mask);
-    TensorMap out{{"logits", model.decode(latents, positions, query_mask)}};
-    if (keep) out["latents"] = latents;
+    const auto logits = [&](const std::vector<Tensor>& x) {
+      return model.decode(model.encode(x[0], x[1]), x[2], x[3]);
+    };
+    TensorMap out{{"logits", (*recorded)(model, {ids, mask, positions, query_mask}, logits)}};
+    if (keep) out["latents"] = model.encode(ids, mask);
     if (unmasked) out["logits_unmasked"] = model.decode(model.encode(ids), positions);
     return out;
   };
@@ -106,11 +111,13 @@ ReferencePass pass(OpticalFlowImpl& model, const TensorMap& tensors, const Optic
     fail("{} has shape {}, expected 5 dimensions", name, to_string(pictures.sizes()));
   }
   if (deepmind) pictures = channels_first(pictures);
+  const auto recorded = std::make_shared<RecordedForward>();
   return [=, &model] {
-    const Tensor inputs =
-        deepmind ? model.input_array(pictures) : model.input_array_of_patches(pictures);
-    const Tensor flow = model.decode(model.encode(inputs), model.query_array(inputs));
-    return TensorMap{{"flow", flow.permute({0, 2, 3, 1})}};
+    const auto flow = [&](const std::vector<Tensor>& x) {
+      const Tensor inputs = deepmind ? model.input_array(x[0]) : model.input_array_of_patches(x[0]);
+      return model.decode(model.encode(inputs), model.query_array(inputs));
+    };
+    return TensorMap{{"flow", (*recorded)(model, {pictures}, flow).permute({0, 2, 3, 1})}};
   };
 }
 

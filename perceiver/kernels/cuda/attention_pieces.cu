@@ -61,25 +61,56 @@ __global__ void __launch_bounds__(kThreads)
   store_pack(gradient + at.row * b.stride + at.key, x);
 }
 
-// A warp for each row.
+// Over a whole block; every thread gets the result. `slots` may be used again after a barrier.
+template <typename Combine>
+__device__ float block_combine(float x, float* slots, Combine combine) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) x = combine(x, __shfl_xor_sync(0xffffffffu, x, step));
+  if (threadIdx.x % 32 == 0) slots[threadIdx.x / 32] = x;
+  __syncthreads();
+  x = slots[0];
+#pragma unroll
+  for (int warp = 1; warp < kThreads / 32; ++warp) x = combine(x, slots[warp]);
+  return x;
+}
+
+// A block for each row, which stays in the cache between the three looks at it.
 template <int V, typename T>
 __global__ void __launch_bounds__(kThreads)
-    row_products_kernel(int64_t rows, int64_t channels, const T* a, int64_t a_stride, const T* b,
-                        int64_t b_stride, float* delta) {
-  const int64_t row = int64_t{blockIdx.x} * (kThreads / 32) + threadIdx.x / 32;
-  if (row >= rows) return;
-  const int lane = threadIdx.x % 32;
-  float sum = 0;
-#pragma unroll 4
-  for (int64_t channel = lane * V; channel < channels; channel += 32 * V) {
-    float x[V], y[V];
-    load_pack(a + row * a_stride + channel, x);
-    load_pack(b + row * b_stride + channel, y);
+    softmax_kernel(ScoreBlock b, float scale, T* scores, float* log_sum_exp) {
+  __shared__ float slots[2][kThreads / 32];
+  Place<V> at;
+  at.row = blockIdx.x;
+  T* row = scores + at.row * b.stride;
+  const auto each = [&](auto f) {
+    for (at.key = int64_t{threadIdx.x} * V; at.key < b.keys; at.key += kThreads * V) {
+      const Pack<uint8_t, V> mask = mask_at<V>(b, at);
+      float x[V];
+      load_pack(row + at.key, x);
 #pragma unroll
-    for (int j = 0; j < V; ++j) sum += x[j] * y[j];
-  }
-  sum = warp_sum(sum);
-  if (lane == 0) delta[row] = sum;
+      for (int j = 0; j < V; ++j) x[j] = mask.at[j] != 0 ? scale * x[j] : -INFINITY;
+      f(x);
+    }
+  };
+  float largest = -INFINITY, sum = 0;
+  each([&](const float(&x)[V]) {
+#pragma unroll
+    for (int j = 0; j < V; ++j) largest = fmaxf(largest, x[j]);
+  });
+  largest = block_combine(largest, slots[0], [](float x, float y) { return fmaxf(x, y); });
+  const float from = largest == -INFINITY ? 0.0f : largest;  // -inf - -inf would be NaN
+  each([&](const float(&x)[V]) {
+#pragma unroll
+    for (int j = 0; j < V; ++j) sum += expf(x[j] - from);
+  });
+  sum = block_combine(sum, slots[1], [](float x, float y) { return x + y; });
+  const float share = sum > 0 ? 1.0f / sum : 0.0f;
+  each([&](float(&x)[V]) {
+#pragma unroll
+    for (int j = 0; j < V; ++j) x[j] = expf(x[j] - from) * share;
+    store_pack(row + at.key, x);
+  });
+  if (threadIdx.x == 0) log_sum_exp[at.row] = sum > 0 ? from + logf(sum) : -INFINITY;
 }
 
 unsigned ceil_div(int64_t a, int64_t b) { return static_cast<unsigned>((a + b - 1) / b); }
@@ -145,23 +176,17 @@ cudaError_t score_gradient(const ScoreBlock& block, float scale, const void* wei
   return error;
 }
 
-cudaError_t row_products(int64_t rows, int64_t channels, CudaDtype dtype, const void* a,
-                         int64_t a_stride, const void* b, int64_t b_stride, float* delta,
-                         cudaStream_t stream) {
-  if (rows == 0) return cudaSuccess;
-  const unsigned blocks = ceil_div(rows, kThreads / 32);
-  with_dtype(dtype, [&]<typename T>(T*) {
-    const T *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
-    constexpr int kWide = 16 / sizeof(T);
-    if ((channels | a_stride | b_stride) % kWide == 0 && is_aligned(a, 16) && is_aligned(b, 16)) {
-      row_products_kernel<kWide>
-          <<<blocks, kThreads, 0, stream>>>(rows, channels, x, a_stride, y, b_stride, delta);
-    } else {
-      row_products_kernel<1>
-          <<<blocks, kThreads, 0, stream>>>(rows, channels, x, a_stride, y, b_stride, delta);
-    }
+cudaError_t attention_softmax(const ScoreBlock& block, float scale, void* scores,
+                              float* log_sum_exp, cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  with_dtype(block.dtype, [&]<typename T>(T*) {
+    T* rows = static_cast<T*>(scores);
+    error = launch_over<T>(block, rows, rows, [&]<int V>(std::integral_constant<int, V>, Launch) {
+      softmax_kernel<V><<<static_cast<unsigned>(block.rows), kThreads, 0, stream>>>(
+          block, scale, rows, log_sum_exp);
+    });
   });
-  return cudaGetLastError();
+  return error;
 }
 
 }  // namespace perceiver

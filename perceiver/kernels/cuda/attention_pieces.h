@@ -1,4 +1,4 @@
-// What the backward pass of attention does between its products, block by block of the scores.
+// What attention does between its products where no kernel streams, block by block of the scores.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,19 +20,19 @@ struct ScoreBlock {
   int64_t rows_per_mask = 1;         // H * N: rows that share a row of kv_mask
 };
 
-// weights [R, M] = exp(scale * scores - log_sum_exp[R]), 0 where there is no key. A row without any
-// key, whose log_sum_exp is -inf, gets zeros. `weights` may be `scores`.
+// weights [R, M] = the softmax of scale * scores, in their place, and log_sum_exp [R]. A row
+// without any key gets zeros and -inf.
+cudaError_t attention_softmax(const ScoreBlock& block, float scale, void* scores,
+                              float* log_sum_exp, cudaStream_t stream);
+
+// The same again from log_sum_exp: weights [R, M] = exp(scale * scores - log_sum_exp[R]), 0 where
+// there is no key. A row without any key, whose log_sum_exp is -inf, gets zeros. `weights` may be
+// `scores`.
 cudaError_t attention_weights(const ScoreBlock& block, float scale, const void* scores,
                               const float* log_sum_exp, void* weights, cudaStream_t stream);
 
 // gradient [R, M], of the weights, becomes that of q k^T: weights * (gradient - delta[R]) * scale.
 cudaError_t score_gradient(const ScoreBlock& block, float scale, const void* weights,
                            const float* delta, void* gradient, cudaStream_t stream);
-
-// delta [R] = sum over the channels of a * b, both [R, V] with their strides: of the output and its
-// gradient.
-cudaError_t row_products(int64_t rows, int64_t channels, CudaDtype dtype, const void* a,
-                         int64_t a_stride, const void* b, int64_t b_stride, float* delta,
-                         cudaStream_t stream);
 
 }  // namespace perceiver

@@ -17,6 +17,17 @@ std::string cuda_hopper_refusal(const Tensor& q, const Tensor& k, const Tensor& 
 Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
                           double scale, Tensor* log_sum);
 
+// Scores [B, H, N, M] without gaps, masked by kv_mask [B, M] or not at all; log_sum [B, H, N].
+bool cuda_scores_take(const Tensor& scores);
+// scores become softmax(scale * scores) -> log_sum
+Tensor cuda_softmax(const Tensor& scores, const Tensor& kv_mask, double scale);
+// scores become the same again, from their log_sum
+void cuda_weights_again(const Tensor& scores, const Tensor& kv_mask, const Tensor& log_sum,
+                        double scale);
+// gradient becomes weights * (gradient - along [B, H, N]) * scale
+void cuda_score_gradient(const Tensor& weights, const Tensor& along, const Tensor& gradient,
+                         double scale);
+
 // Whether rows of x can be normalised into `dtype`.
 bool cuda_rows_take(const Tensor& x, at::ScalarType dtype);
 Tensor cuda_normalised(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant);

@@ -15,6 +15,20 @@ Tensor cuda_attend_hopper(const Tensor&, const Tensor&, const Tensor&, const Ten
   fail("this program was built without CUDA kernels");
 }
 
+bool cuda_scores_take(const Tensor&) { return false; }
+
+Tensor cuda_softmax(const Tensor&, const Tensor&, double) {
+  fail("this program was built without CUDA kernels");
+}
+
+void cuda_weights_again(const Tensor&, const Tensor&, const Tensor&, double) {
+  fail("this program was built without CUDA kernels");
+}
+
+void cuda_score_gradient(const Tensor&, const Tensor&, const Tensor&, double) {
+  fail("this program was built without CUDA kernels");
+}
+
 bool cuda_rows_take(const Tensor&, at::ScalarType) { return false; }
 
 Tensor cuda_normalised(const Tensor&, at::ScalarType, int64_t, bool) {
