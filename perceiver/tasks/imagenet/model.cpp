@@ -34,15 +34,12 @@ ImageNetImpl::ImageNetImpl(const ImageNetConfig& config)
       break;
   }
   encoder_ = register_module("encoder", Encoder(channels, config.encoder, config.semantics));
-  const int64_t d = config.encoder.latent_channels;
-  if (config.decode_by == ImageDecoder::kAverage) {
-    average_ = register_module("average", AverageProject(d, config.num_classes));
-    return;
-  }
-  query_ = register_module("query", LearnedQuery(1, config.query_channels));
-  decoder_ = register_module("decoder",
-                             Decoder(DecoderChannels{config.query_channels, d, config.num_classes},
-                                     config.decoder, config.semantics));
+  class_decoder_ = ClassDecoder(*this, {.by = config.decode_by,
+                                        .latent_channels = config.encoder.latent_channels,
+                                        .query_channels = config.query_channels,
+                                        .num_classes = config.num_classes,
+                                        .decoder = config.decoder,
+                                        .semantics = config.semantics});
 }
 
 std::vector<int64_t> ImageNetImpl::grid(at::IntArrayRef image) const {
@@ -69,11 +66,6 @@ Tensor ImageNetImpl::input_array(const Tensor& images) {
   const Tensor positions = position_projection_(positions_->weight);
   return at::cat({content_(pixels_to_elements(images)), positions.expand({images.size(0), -1, -1})},
                  -1);
-}
-
-Tensor ImageNetImpl::decode(const Tensor& latents) {
-  if (!average_.is_empty()) return average_(latents).squeeze(1);
-  return decoder_(latents, query_(latents.size(0))).squeeze(1);
 }
 
 ModelSummary ImageNetImpl::summary() const {
@@ -103,13 +95,7 @@ ModelSummary ImageNetImpl::summary() const {
       break;
   }
   s.add("encoder.", encoder_->parts(m));
-  if (!average_.is_empty()) {
-    s.add("average.", average_->parts());
-    return s;
-  }
-  s.queries = {1, query_->channels()};
-  s.add("", {{.name = "query", .parameters = num_parameters(*query_)}});
-  s.add("decoder.", decoder_->parts(1, s.latents->index));
+  class_decoder_.add_to(s);
   return s;
 }
 

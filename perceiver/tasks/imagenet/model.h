@@ -2,9 +2,8 @@
 #pragma once
 
 #include "perceiver/modalities/image.h"
-#include "perceiver/model/average_project.h"
+#include "perceiver/model/class_decoder.h"
 #include "perceiver/model/perceiver_io.h"
-#include "perceiver/model/query.h"
 #include "perceiver/model/recorded.h"
 
 namespace perceiver {
@@ -19,9 +18,6 @@ constexpr std::array<std::string_view, 3> enum_words(ImageInput) {
   return {"fourier", "learned", "conv"};
 }
 
-enum class ImageDecoder { kQuery, kAverage };
-constexpr std::array<std::string_view, 2> enum_words(ImageDecoder) { return {"query", "average"}; }
-
 struct ImageNetConfig {
   int64_t image_size = 224;
   double crop = 0.875;  // side of the middle square that is looked at, of the picture's shorter one
@@ -31,7 +27,7 @@ struct ImageNetConfig {
   int64_t content_channels = 64;               // of the convolution stage, or of projected RGB
   int64_t position_channels = 256;             // of learned positions
   int64_t num_classes = 1000;
-  ImageDecoder decode_by = ImageDecoder::kQuery;
+  DecodeBy decode_by = DecodeBy::kQuery;
   int64_t query_channels = 1024;
   EncoderConfig encoder = {};
   DecoderConfig decoder = {};
@@ -64,7 +60,8 @@ class ImageNetImpl : public torch::nn::Module {
   Tensor input_array(const Tensor& images);
 
   Tensor encode(const Tensor& images) { return encoder_(input_array(images)); }  // -> [B, N, D]
-  Tensor decode(const Tensor& latents);  // [B, N, D] -> logits [B, classes]
+  // [B, N, D] -> logits [B, classes]
+  Tensor decode(const Tensor& latents) { return class_decoder_(latents); }
   Tensor forward(const Tensor& images) {
     return recorded_(*this, {images},
                      [this](const std::vector<Tensor>& x) { return decode(encode(x[0])); });
@@ -82,9 +79,7 @@ class ImageNetImpl : public torch::nn::Module {
   Linear position_projection_{nullptr};
   GridFeatures fourier_;
   Encoder encoder_{nullptr};
-  LearnedQuery query_{nullptr};
-  Decoder decoder_{nullptr};
-  AverageProject average_{nullptr};
+  ClassDecoder class_decoder_;
   RecordedForward recorded_;
 };
 TORCH_MODULE(ImageNet);

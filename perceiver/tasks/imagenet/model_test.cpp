@@ -8,7 +8,7 @@
 namespace perceiver {
 namespace {
 
-ImageNetConfig tiny(ImageInput input, ImageDecoder decode_by = ImageDecoder::kQuery) {
+ImageNetConfig tiny(ImageInput input, DecodeBy decode_by = DecodeBy::kQuery) {
   ImageNetConfig c;
   c.image_size = 16;
   c.input = input;
@@ -28,7 +28,7 @@ ImageNetConfig tiny(ImageInput input, ImageDecoder decode_by = ImageDecoder::kQu
 TEST(ImageNet, LogitsOfEveryVariantHaveTheRightShape) {
   at::NoGradGuard no_grad;
   for (const ImageInput input : {ImageInput::kFourier, ImageInput::kLearned, ImageInput::kConv}) {
-    for (const ImageDecoder decode_by : {ImageDecoder::kQuery, ImageDecoder::kAverage}) {
+    for (const DecodeBy decode_by : {DecodeBy::kQuery, DecodeBy::kAverage}) {
       ImageNet model(tiny(input, decode_by));
       EXPECT_EQ(model(at::randn({2, 3, 16, 16})).sizes(), (std::vector<int64_t>{2, 10}));
     }
@@ -60,7 +60,7 @@ TEST(ImageNet, LearnedPositionsNeedTheModelsSizeAndFourierFeaturesDoNot) {
 
 TEST(ImageNet, BaselineStartsWithEqualClasses) {
   at::NoGradGuard no_grad;
-  ImageNet model(tiny(ImageInput::kFourier, ImageDecoder::kAverage));
+  ImageNet model(tiny(ImageInput::kFourier, DecodeBy::kAverage));
   EXPECT_TRUE(model(at::randn({1, 3, 16, 16})).eq(0).all().item<bool>());
 }
 
