@@ -148,6 +148,20 @@ TEST_F(ClassifyTest, AttendDrawsGroupsOfLatentsOverThePicture) {
   EXPECT_TRUE(read_file(out).bytes.starts_with("\x89PNG"));
 }
 
+TEST_F(ClassifyTest, AttendDrawsOverPatches) {
+  std::string toml = read_file(shipped("configs") / "imagenet_mini.toml").bytes;
+  const std::string pixels = "input = \"fourier\"";
+  toml.replace(toml.find(pixels), pixels.size(), "input = \"patches\"");
+  const std::string out = path("maps.png");
+  const Result result = run("attend -q --json --latents 5 " + picture("a.ppm") + " -m " +
+                            file("patches.toml", toml) + " -o " + out);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json map = Json::parse(result.out)["maps"][0];
+  EXPECT_NEAR(map["share"]["image"].get<double>(), 1.0, 1e-4);
+  for (const Json& place : map["strongest"]) EXPECT_LT(place["element"], 8 * 8);
+  EXPECT_TRUE(read_file(out).bytes.starts_with("\x89PNG"));
+}
+
 TEST_F(ClassifyTest, AttendShowsChosenLatentsAndTheClassQuery) {
   const std::string rest = picture("a.ppm") + model + " -o " + path("maps.png");
   const Result chosen = run("attend -q --json --latents 0,127 " + rest);

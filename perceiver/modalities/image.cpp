@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/modalities/video.h"
+
 namespace perceiver {
 namespace {
 
@@ -32,6 +34,10 @@ Tensor neighbourhoods(const Tensor& pixels, int64_t size) {
       at::im2col(pixels, {size, size}, /*dilation=*/{1, 1}, /*padding=*/{size / 2, size / 2},
                  /*stride=*/{1, 1});  // [B, C * size^2, H*W], channels outermost
   return columns.unflatten(1, {pixels.size(1), size * size}).permute({0, 3, 2, 1}).flatten(2);
+}
+
+Tensor pixels_to_patches(const Tensor& pixels, int64_t size) {
+  return video_to_patches(pixels.unsqueeze(1), {.frames = 1, .height = size, .width = size});
 }
 
 ConvStageImpl::ConvStageImpl(int64_t in_channels, int64_t out_channels, ConvPadding padding)

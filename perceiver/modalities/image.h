@@ -16,6 +16,10 @@ Tensor pixels_to_elements(const Tensor& pixels);
 // in the released weights' order: row, column, channel.
 Tensor neighbourhoods(const Tensor& pixels, int64_t size);
 
+// Space to depth: the size x size patches that fill the picture, [B, C, H, W] ->
+// [B, H/size * W/size, size^2 * C], rows first, in the order of neighbourhoods.
+Tensor pixels_to_patches(const Tensor& pixels, int64_t size);
+
 // The convolution stage (App. A.3): 7x7 convolution of stride 2, batch norm, ReLU, 3x3 max-pool of
 // stride 2.
 class ConvStageImpl : public torch::nn::Module {

@@ -23,6 +23,16 @@ TEST(Neighbourhoods, AreInTheOrderRowColumnChannelWithZerosOutside) {
   EXPECT_TRUE(neighbourhoods(x, 1).equal(x.flatten(2).transpose(1, 2)));
 }
 
+TEST(Patches, AreInTheOrderRowColumnChannel) {
+  // Two channels, 2 x 4 pixels: 0 to 7, and the same with a hundred more.
+  const Tensor channel = at::arange(8, at::kFloat).view({1, 1, 2, 4});
+  const Tensor patches = pixels_to_patches(at::cat({channel, channel + 100}, 1), 2);
+  EXPECT_TRUE(
+      patches.equal(at::tensor({0.f, 100.f, 1.f, 101.f, 4.f, 104.f, 5.f, 105.f,  // columns 0 and 1
+                                2.f, 102.f, 3.f, 103.f, 6.f, 106.f, 7.f, 107.f})
+                        .view({1, 2, 8})));
+}
+
 TEST(ConvStage, GridsAreThePapersAndHuggingFaces) {
   EXPECT_EQ(ConvStageImpl::output_grid({224, 224}, ConvPadding::kSame),
             (std::vector<int64_t>{56, 56}));

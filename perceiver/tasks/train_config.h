@@ -36,6 +36,7 @@ struct TrainConfig {
   int64_t batch = 32;                     // examples a step
   int64_t accumulate = 1;                 // small batches that a step's is cut into, to save memory
   double clip = 0.0;                      // global norm of the gradients; 0: not clipped
+  double average = 0.0;                   // share of the weights' average kept a step; 0: none
   Precision dtype = Precision::kFloat32;  // bfloat16: products by autocast, weights in float32
   bool recompute = false;                 // activations in the backward pass, to save memory
   bool graph = true;             // on a GPU, record a pass once and replay it; not with recompute
@@ -66,6 +67,7 @@ void fields(Visitor& visit, TrainConfig& c) {
   visit("batch", c.batch, at_least(1));
   visit("accumulate", c.accumulate, at_least(1));
   visit("clip", c.clip, at_least(0.0));
+  visit("average", c.average, between(0.0, 1.0));
   visit("dtype", c.dtype);
   visit("recompute", c.recompute);
   visit("graph", c.graph);

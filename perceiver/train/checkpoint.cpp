@@ -62,7 +62,7 @@ fs::path write_beside(const fs::path& run, const Model& model, const TrainState*
     if (state != nullptr) {
       Metadata metadata = {{"step", std::to_string(state->step)}};
       if (state->best) metadata["best"] = fmt::format("{}", *state->best);
-      write_safetensors(beside / kState, state->optimizer, metadata);
+      write_safetensors(beside / kState, state->tensors, metadata);
     }
     write_manifest(beside);
   } catch (const Error& e) {
@@ -90,7 +90,7 @@ Checkpoint read_state(const fs::path& folder) {
   Safetensors state = read_safetensors(folder / kState);
   Checkpoint checkpoint{.folder = folder, .step = std::stoll(state.metadata.at("step"))};
   if (state.metadata.contains("best")) checkpoint.best = std::stod(state.metadata.at("best"));
-  checkpoint.optimizer = std::move(state.tensors);
+  checkpoint.tensors = std::move(state.tensors);
   return checkpoint;
 }
 

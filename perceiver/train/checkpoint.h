@@ -1,5 +1,7 @@
 // What a run can go on from: `last`, the one before it in `previous`, and the `best` model so far.
-// Each is a complete model folder; `last` and `previous` hold the optimiser's state too.
+// Each is a complete model folder; `last` and `previous` hold the optimiser's state too. Where
+// weights are averaged, their model has the weights themselves and the average is beside the
+// optimiser's state; the model of `best` has the average.
 //
 // A checkpoint is written beside the others and gets its name when it is complete, so that at any
 // moment, whatever ends the program, there is a whole one. Checksums tell a file that was cut short
@@ -18,7 +20,7 @@ namespace perceiver {
 struct TrainState {
   int64_t step = 0;                 // done
   std::optional<double> best = {};  // main measure of `best`
-  NamedTensors optimizer = {};
+  NamedTensors tensors = {};        // of the optimiser, and the averaged weights
 };
 
 // Becomes `last`; what was `last` becomes `previous`.
@@ -29,7 +31,7 @@ struct Checkpoint {
   std::filesystem::path folder;
   int64_t step = 0;
   std::optional<double> best = {};
-  TensorMap optimizer = {};
+  TensorMap tensors = {};
   std::string note = {};  // why it is not `last`; empty: it is
 };
 

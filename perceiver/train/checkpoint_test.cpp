@@ -16,7 +16,7 @@ class CheckpointTest : public TrainTest {
  protected:
   void save(int64_t step) {
     const Tensor moment = at::full({3}, static_cast<double>(step), at::kFloat);
-    save_last(folder, model, {.step = step, .best = 1.5, .optimizer = {{"first.bias", moment}}});
+    save_last(folder, model, {.step = step, .best = 1.5, .tensors = {{"first.bias", moment}}});
   }
 
   Model model = make();
@@ -32,7 +32,7 @@ TEST_F(CheckpointTest, LastComesBackAndIsAWholeModel) {
   EXPECT_EQ(found->step, 3);
   EXPECT_EQ(found->best, 1.5);
   EXPECT_EQ(found->note, "");
-  EXPECT_TRUE(found->optimizer.at("first.bias").equal(at::full({3}, 3.0)));
+  EXPECT_TRUE(found->tensors.at("first.bias").equal(at::full({3}, 3.0)));
   Model loaded = load_model(find_model(folder.string()));
   EXPECT_EQ(loaded.source, (folder / "last" / "model.safetensors").string());
   const auto parameters = model.task->model().named_parameters();

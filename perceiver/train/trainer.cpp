@@ -72,6 +72,7 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
     fail("train.batch ({}) must be a multiple of train.accumulate ({})", config_.batch,
          config_.accumulate);
   }
+  if (config_.average >= 1.0) fail("train.average ({}) must be less than 1", config_.average);
   if (options.only_batch) {
     only_batch_ = to_device(*options.only_batch, options.device);
   } else {
@@ -93,6 +94,9 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
     parameters.push_back({item.key(), item.value()});
   }
   if (parameters.empty()) fail("train.freeze: there is nothing left to train");
+  if (config_.average > 0.0) {
+    average_ = std::make_unique<WeightAverage>(parameters, config_.average);
+  }
   const OptimizerOptions rule = {.beta1 = config_.beta1,
                                  .beta2 = config_.beta2,
                                  .epsilon = config_.epsilon,
@@ -115,11 +119,13 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   Model saved = load_model(checkpoint.folder);
   take_weights(task_.model(), saved.task->model(), {}, checkpoint.folder.string());
   at::NoGradGuard no_grad;
-  for (auto& [name, tensor] : optimizer_->state()) {
-    const auto found = checkpoint.optimizer.find(name);
-    if (found == checkpoint.optimizer.end()) {
-      fail("{}: has no state '{}'; resume with the optimiser and the frozen parts of before",
-           checkpoint.folder.string(), name);
+  for (auto& [name, tensor] : state()) {
+    const auto found = checkpoint.tensors.find(name);
+    if (found == checkpoint.tensors.end()) {
+      fail(
+          "{}: has no state '{}'; resume with the optimiser, the average and the frozen parts of "
+          "before",
+          checkpoint.folder.string(), name);
     }
     tensor.copy_(found->second);
   }
@@ -185,6 +191,7 @@ Trainer::Step Trainer::step() {
   }
   const Tensor norm = optimizer_->step(learning_rate(), all.weight.clamp_min(1e-9), config_.clip);
   ++step_;
+  if (average_) average_->update(step_);
   return {all.sum / all.weight.clamp_min(1e-9), norm};
 }
 
@@ -239,6 +246,7 @@ void Trainer::evaluate_and_keep_best(RunFolder& folder) {
                                .threads = options_.threads,
                                .seed = static_cast<uint64_t>(config_.seed),
                                .unreadable = on_unreadable()};
+  const WeightAverage::Scope averaged(average_.get());
   const Evaluation result = evaluate(task_, *held_out_, how);
   folder.log(step_, "eval", result.figures);
   std::string line =
@@ -254,9 +262,18 @@ void Trainer::evaluate_and_keep_best(RunFolder& folder) {
   options_.say(line);
 }
 
+NamedTensors Trainer::state() const {
+  NamedTensors state = optimizer_->state();
+  if (average_) std::ranges::move(average_->state(), std::back_inserter(state));
+  return state;
+}
+
 void Trainer::save(const RunFolder& folder) const {
-  save_last(folder.path(), model_,
-            {.step = step_, .best = best_, .optimizer = optimizer_->state()});
+  save_last(folder.path(), model_, {.step = step_, .best = best_, .tensors = state()});
+  if (!average_ || held_out_) return;
+  // Nothing tells which average is best: the newest can be used too.
+  const WeightAverage::Scope averaged(average_.get());
+  save_best(folder.path(), model_);
 }
 
 }  // namespace perceiver

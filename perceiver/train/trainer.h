@@ -14,6 +14,7 @@
 #include "perceiver/train/meter.h"
 #include "perceiver/train/recorded_pass.h"
 #include "perceiver/train/run_folder.h"
+#include "perceiver/train/weight_average.h"
 
 namespace perceiver {
 
@@ -55,6 +56,7 @@ class Trainer {
   Loss pass(const Example& batch);  // forward, and backward into gradients_
   void check_finite(const Step& result, const RunFolder& folder) const;
   void evaluate_and_keep_best(RunFolder& folder);
+  NamedTensors state() const;  // what a checkpoint holds beside the weights
   void save(const RunFolder& folder) const;
 
   Model& model_;
@@ -64,6 +66,7 @@ class Trainer {
   std::vector<Tensor> gradients_;
   RecordedPass recorded_pass_{[this](const Example& batch) { return pass(batch); }};
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<WeightAverage> average_;  // null: not wanted
   std::unique_ptr<Dataset> examples_, held_out_;
   std::unique_ptr<Loader> loader_;
   std::optional<Example> only_batch_;

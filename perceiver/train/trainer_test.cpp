@@ -6,6 +6,7 @@
 #include "perceiver/core/error_test.h"
 #include "perceiver/train/evaluate.h"
 #include "perceiver/train/tiny_test.h"
+#include "perceiver/zoo/find.h"
 
 namespace perceiver {
 namespace {
@@ -105,6 +106,80 @@ TEST_F(TrainerTest, GoesOnFromACheckpointToTheSameLosses) {
   after.resume(*find_checkpoint(folder / "run"));
   EXPECT_EQ(after.steps_done(), 7);
   EXPECT_EQ(losses(after, 5), std::vector<double>(all.begin() + 7, all.end()));
+}
+
+TEST_F(TrainerTest, TheAverageGoesOnFromACheckpointToo) {
+  const std::vector<std::string> averaged = {"train.average=0.9", "train.eval_every=4"};
+  Model straight = make(averaged), stopped = make(averaged), fresh = make(averaged);
+  RunFolder whole = RunFolder::create(folder / "whole", "", "");
+  EXPECT_EQ(Trainer(straight, {}).run(whole), 0);
+  int steps = 0;
+  {
+    RunFolder run = RunFolder::create(folder / "run", "", "");
+    Trainer until_seven(stopped, {.stop = [&] { return ++steps == 7 ? 2 : 0; }});
+    EXPECT_EQ(until_seven.run(run), 2);
+  }
+  Trainer after(fresh, {});
+  after.resume(*find_checkpoint(folder / "run"));
+  RunFolder run = RunFolder::resume(folder / "run", 7);
+  EXPECT_EQ(after.run(run), 0);
+  for (const char* file : {"last/model.safetensors", "last/state.safetensors",  //
+                           "best/model.safetensors"}) {
+    EXPECT_EQ(read_file(folder / "run" / file).bytes, read_file(folder / "whole" / file).bytes)
+        << file;
+  }
+
+  Model plain = make(), later = make(averaged);
+  RunFolder without = RunFolder::create(folder / "without", "", "");
+  EXPECT_EQ(Trainer(plain, {}).run(without), 0);
+  Trainer started_late(later, {});
+  EXPECT_EQ(error_of([&] { started_late.resume(*find_checkpoint(folder / "without")); }),
+            (folder / "without" / "last").string() +
+                ": has no state 'average.bias'; resume with the optimiser, the average and the "
+                "frozen parts of before");
+}
+
+// Tensors of one model are those of the other.
+bool same_weights(Model& a, Model& b) {
+  const auto theirs = b.task->model().named_parameters();
+  for (const auto& item : a.task->model().named_parameters()) {
+    if (!item.value().equal(theirs[item.key()])) return false;
+  }
+  return true;
+}
+
+TEST_F(TrainerTest, TheAverageIsEvaluatedAndKeptAsBestAndChangesNothingElse) {
+  Model plain = make(), averaged = make({"train.average=0.9"});
+  RunFolder plain_run = RunFolder::create(folder / "plain", "", "");
+  RunFolder averaged_run = RunFolder::create(folder / "averaged", "", "");
+  EXPECT_EQ(Trainer(plain, {}).run(plain_run), 0);
+  EXPECT_EQ(Trainer(averaged, {}).run(averaged_run), 0);
+  EXPECT_TRUE(same_weights(averaged, plain));
+  Model last = load_model(folder / "averaged" / "last"),
+        best = load_model(folder / "averaged" / "best");
+  EXPECT_TRUE(same_weights(last, plain));
+  EXPECT_FALSE(same_weights(best, plain));
+
+  const auto held_out = plain.task->dataset(Split::kEval);
+  const auto loss = [&](Model& model) {
+    return evaluate(*model.task, *held_out, {}).figures.at(plain.task->main_measure().name);
+  };
+  const double kept = *find_checkpoint(folder / "averaged")->best;
+  EXPECT_NEAR(loss(best), kept, 1e-5);
+  EXPECT_GT(std::abs(loss(plain) - kept), 1e-3);
+  EXPECT_NEAR(loss(plain), *find_checkpoint(folder / "plain")->best, 1e-5);
+}
+
+TEST_F(TrainerTest, WithoutHeldOutExamplesTheNewestAverageIsKeptAsBest) {
+  Model model = make({"train.average=0.9", "data.held_out_share=0.0"});
+  RunFolder run = RunFolder::create(folder / "run", "", "");
+  EXPECT_EQ(Trainer(model, {}).run(run), 0);
+  Model best = load_model(find_model((folder / "run").string()));
+  const TensorMap state = find_checkpoint(folder / "run")->tensors;
+  for (const auto& item : best.task->model().named_parameters()) {
+    EXPECT_TRUE(item.value().equal(state.at("average." + item.key()))) << item.key();
+  }
+  EXPECT_EQ(error_with({"train.average=1.0"}), "train.average (1) must be less than 1");
 }
 
 TEST_F(TrainerTest, WeightsOfAnotherModelAreTakenByName) {

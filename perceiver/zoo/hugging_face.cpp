@@ -206,6 +206,9 @@ std::string put(Json& json, const ImageNetConfig& c) {
     case ImageInput::kConv:
       json["d_model"] = c.content_channels + fourier_channels(2, c.num_bands);
       return "PerceiverForImageClassificationConvProcessing";
+    case ImageInput::kPatches:  // which no class of theirs classifies: this one is the nearest
+      json["d_model"] = 3 * c.patch_size * c.patch_size + fourier_channels(2, c.num_bands);
+      return "PerceiverForImageClassificationFourier";
     case ImageInput::kLearned:
       break;
   }
@@ -258,6 +261,7 @@ std::string shape_of(Settings<ModelConfig> settings) {
     if (settings.model.input == ImageInput::kFourier) settings.model.content_channels = 1;
     if (settings.model.input == ImageInput::kLearned) settings.model.max_resolution = 1;
     if (settings.model.input != ImageInput::kLearned) settings.model.position_channels = 1;
+    if (settings.model.input != ImageInput::kPatches) settings.model.patch_size = 1;
   }
   return to_toml(settings);
 }

@@ -110,10 +110,26 @@ TEST(ConfigJson, ReleasedModelsHaveTheReleasedParametersAndComeBackAsThemselves)
 }
 
 TEST(ConfigJson, AModelThatTransformersCannotExpressIsOurs) {
-  const File settings{"settings", "task = \"optical_flow\"\nmodel.patch = \"conv\""};
-  const ConfigJson json = config_json_of_settings(settings, {.origin = Reference::kDeepMind});
-  EXPECT_FALSE(json.transformers);
-  EXPECT_EQ(Json::parse(json.text)["architectures"][0], "perceiver:optical_flow");
+  const auto architecture = [](const std::string& settings) {
+    const ConfigJson json =
+        config_json_of_settings({"settings", settings}, {.origin = Reference::kDeepMind});
+    EXPECT_FALSE(json.transformers) << settings;
+    return Json::parse(json.text)["architectures"][0].get<std::string>();
+  };
+  EXPECT_EQ(architecture("task = \"optical_flow\"\nmodel.patch = \"conv\""),
+            "perceiver:optical_flow");
+  EXPECT_EQ(architecture("task = \"imagenet\"\nmodel.input = \"patches\""), "perceiver:imagenet");
+}
+
+TEST(ConfigJson, TheSizeOfPatchesThatAModelDoesNotHaveIsNoObstacle) {
+  const Json json = {{"model_type", "perceiver"},
+                     {"architectures", {"PerceiverForImageClassificationFourier"}}};
+  std::string settings = settings_of_config_json({"config.json", json.dump()});
+  const std::string size = "patch_size = 4";
+  ASSERT_NE(settings.find(size), settings.npos) << settings;
+  settings.replace(settings.find(size), size.size(), "patch_size = 8");
+  EXPECT_TRUE(config_json_of_settings({"settings", settings}, {.origin = Reference::kHuggingFace})
+                  .transformers);
 }
 
 TEST(LoadModel, AConfigThatClaimsMoreThanTheWeightsIsRefusedBeforeAnythingIsAllocated) {

@@ -42,15 +42,12 @@ AudioSetImpl::AudioSetImpl(const AudioSetConfig& config)
           kMinPadding));
   encoder_ =
       register_module("encoder", Encoder(padding_->channels(), config.encoder, config.semantics));
-  const int64_t d = config.encoder.latent_channels;
-  if (config.decode_by == AudioSetDecoder::kAverage) {
-    average_ = register_module("average", AverageProject(d, config.num_classes));
-    return;
-  }
-  query_ = register_module("query", LearnedQuery(1, config.query_channels));
-  decoder_ = register_module("decoder",
-                             Decoder(DecoderChannels{config.query_channels, d, config.num_classes},
-                                     config.decoder, config.semantics));
+  class_decoder_ = ClassDecoder(*this, {.by = config.decode_by,
+                                        .latent_channels = config.encoder.latent_channels,
+                                        .query_channels = config.query_channels,
+                                        .num_classes = config.num_classes,
+                                        .decoder = config.decoder,
+                                        .semantics = config.semantics});
 }
 
 Tensor AudioSetImpl::sound_elements(const Tensor& samples) const {
@@ -73,11 +70,6 @@ Tensor AudioSetImpl::input_array(const Tensor& video, const Tensor& samples) {
   }));
 }
 
-Tensor AudioSetImpl::decode(const Tensor& latents) {
-  if (!average_.is_empty()) return average_(latents).squeeze(1);
-  return decoder_(latents, query_(latents.size(0))).squeeze(1);
-}
-
 ModelSummary AudioSetImpl::summary() const {
   const int64_t m = num_sound_elements_ + c10::multiply_integers(patches_);
   ModelSummary s{.inputs = {m, padding_->channels()},
@@ -91,13 +83,7 @@ ModelSummary AudioSetImpl::summary() const {
   }
   s.add("input.", {{.name = "padding", .parameters = num_parameters(*padding_)}});
   s.add("encoder.", encoder_->parts(m));
-  if (!average_.is_empty()) {
-    s.add("average.", average_->parts());
-    return s;
-  }
-  s.queries = {1, query_->channels()};
-  s.add("", {{.name = "query", .parameters = num_parameters(*query_)}});
-  s.add("decoder.", decoder_->parts(1, s.latents->index));
+  class_decoder_.add_to(s);
   return s;
 }
 

@@ -3,10 +3,9 @@
 
 #include "perceiver/modalities/audio.h"
 #include "perceiver/modalities/video.h"
-#include "perceiver/model/average_project.h"
+#include "perceiver/model/class_decoder.h"
 #include "perceiver/model/multimodal.h"
 #include "perceiver/model/perceiver_io.h"
-#include "perceiver/model/query.h"
 
 namespace perceiver {
 
@@ -16,11 +15,6 @@ enum class AudioInput {
   kMel,  // one energy of a mel spectrogram
 };
 constexpr std::array<std::string_view, 2> enum_words(AudioInput) { return {"raw", "mel"}; }
-
-enum class AudioSetDecoder { kQuery, kAverage };
-constexpr std::array<std::string_view, 2> enum_words(AudioSetDecoder) {
-  return {"query", "average"};
-}
 
 struct AudioSetConfig {
   int64_t num_frames = 32, image_size = 224;
@@ -32,7 +26,7 @@ struct AudioSetConfig {
   MelConfig mel = {};
   int64_t num_audio_bands = 64;
   int64_t num_classes = 527;
-  AudioSetDecoder decode_by = AudioSetDecoder::kQuery;
+  DecodeBy decode_by = DecodeBy::kQuery;
   int64_t query_channels = 1024;
   EncoderConfig encoder = {
       .num_latents = 512, .latent_channels = 512, .num_blocks = 1, .self_attends_per_block = 12};
@@ -70,7 +64,8 @@ class AudioSetImpl : public torch::nn::Module {
   Tensor encode(const Tensor& video, const Tensor& samples) {  // -> latents [B, N, D]
     return encoder_(input_array(video, samples));
   }
-  Tensor decode(const Tensor& latents);  // [B, N, D] -> logits [B, classes]
+  // [B, N, D] -> logits [B, classes]
+  Tensor decode(const Tensor& latents) { return class_decoder_(latents); }
   Tensor forward(const Tensor& video, const Tensor& samples) {
     return decode(encode(video, samples));
   }
@@ -89,9 +84,7 @@ class AudioSetImpl : public torch::nn::Module {
   GridFeatures video_position_, audio_position_;
   ModalityPadding padding_{nullptr};
   Encoder encoder_{nullptr};
-  LearnedQuery query_{nullptr};
-  Decoder decoder_{nullptr};
-  AverageProject average_{nullptr};
+  ClassDecoder class_decoder_;
 };
 TORCH_MODULE(AudioSet);
 

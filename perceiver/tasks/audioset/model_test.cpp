@@ -14,7 +14,7 @@ namespace {
 
 struct Row {
   AudioInput audio;
-  AudioSetDecoder decode_by;
+  DecodeBy decode_by;
   int64_t latent_channels;
   int64_t num_inputs;
   double millions, billions;  // of parameters, of FLOPs
@@ -43,10 +43,10 @@ TEST_P(AudioSetRow, HasThePapersArraysAndItsCost) {
 // parameters of the last row need other key channels than its FLOPs.
 INSTANTIATE_TEST_SUITE_P(
     Paper, AudioSetRow,
-    testing::Values(Row{AudioInput::kRaw, AudioSetDecoder::kAverage, 512, 13'024, 20.97, 52.16},
-                    Row{AudioInput::kRaw, AudioSetDecoder::kQuery, 512, 13'024, 24.92, 52.71},
-                    Row{AudioInput::kMel, AudioSetDecoder::kAverage, 512, 17'344, 20.97, 60.57},
-                    Row{AudioInput::kMel, AudioSetDecoder::kQuery, 1024, 17'344, 86.57, 129.3}));
+    testing::Values(Row{AudioInput::kRaw, DecodeBy::kAverage, 512, 13'024, 20.97, 52.16},
+                    Row{AudioInput::kRaw, DecodeBy::kQuery, 512, 13'024, 24.92, 52.71},
+                    Row{AudioInput::kMel, DecodeBy::kAverage, 512, 17'344, 20.97, 60.57},
+                    Row{AudioInput::kMel, DecodeBy::kQuery, 1024, 17'344, 86.57, 129.3}));
 
 TEST(AudioSetTask, FlopsAndParametersAreTheModules) {
   const File config{"audioset.toml", R"(

@@ -3,113 +3,128 @@
 #include <ATen/ATen.h>
 
 namespace perceiver {
+namespace {
 
-// What the features' frequencies go up to does not follow the picture, nor the padding.
-static std::vector<int64_t> resolution_of(const ImageNetConfig& c) {
-  const std::vector<int64_t> image = {c.image_size, c.image_size};
-  if (c.max_resolution) return {*c.max_resolution, *c.max_resolution};
-  return c.input == ImageInput::kConv ? ConvStageImpl::output_grid(image, ConvPadding::kSame)
-                                      : image;
+constexpr int64_t kColours = 3;
+
+std::vector<int64_t> patch_grid(at::IntArrayRef image, int64_t size) {
+  if (image[0] % size != 0 || image[1] % size != 0) {
+    fail(
+        "an image of {} x {} pixels cannot be cut into patches of {} x {}: its height and width "
+        "must be multiples of {}",
+        image[0], image[1], size, size, size);
+  }
+  return {image[0] / size, image[1] / size};
 }
 
+// What the features' frequencies go up to does not follow the picture, nor the padding.
+std::vector<int64_t> resolution_of(const ImageNetConfig& c) {
+  const std::vector<int64_t> image = {c.image_size, c.image_size};
+  if (c.max_resolution) return {*c.max_resolution, *c.max_resolution};
+  if (c.input == ImageInput::kConv) return ConvStageImpl::output_grid(image, ConvPadding::kSame);
+  if (c.input == ImageInput::kPatches) return patch_grid(image, c.patch_size);
+  return image;
+}
+
+const ImageNetConfig& checked(const ImageNetConfig& c) {
+  if (c.input == ImageInput::kPatches && c.image_size % c.patch_size != 0) {
+    fail("image_size ({}) must be a multiple of patch_size ({})", c.image_size, c.patch_size);
+  }
+  return c;
+}
+
+int64_t content_channels(const ImageNetConfig& c) {
+  if (c.input == ImageInput::kFourier) return kColours;
+  if (c.input == ImageInput::kPatches) return c.patch_size * c.patch_size * kColours;
+  return c.content_channels;
+}
+
+}  // namespace
+
 ImageNetImpl::ImageNetImpl(const ImageNetConfig& config)
-    : config_(config), fourier_(resolution_of(config), config.num_bands) {
-  int64_t channels = 0;
-  switch (config.input) {
-    case ImageInput::kFourier:
-      channels = 3 + fourier_.channels();
-      break;
-    case ImageInput::kLearned:
-      content_ = register_module("content", Linear(3, config.content_channels));
-      positions_ = register_module(
-          "positions", Embedding(config.image_size * config.image_size, config.position_channels));
-      position_projection_ = register_module(
-          "position_projection", Linear(config.position_channels, config.position_channels));
-      channels = config.content_channels + config.position_channels;
-      break;
-    case ImageInput::kConv:
-      conv_stage_ = register_module(
-          "conv_stage", ConvStage(3, config.content_channels, config.semantics.conv_padding));
-      channels = config.content_channels + fourier_.channels();
-      break;
+    : config_(checked(config)),
+      fourier_(resolution_of(config), config.num_bands),
+      input_channels_(content_channels(config) + (config.input == ImageInput::kLearned
+                                                      ? config.position_channels
+                                                      : fourier_.channels())) {
+  register_input();
+  encoder_ = register_module("encoder", Encoder(input_channels_, config.encoder, config.semantics));
+  class_decoder_ = ClassDecoder(*this, {.by = config.decode_by,
+                                        .latent_channels = config.encoder.latent_channels,
+                                        .query_channels = config.query_channels,
+                                        .num_classes = config.num_classes,
+                                        .decoder = config.decoder,
+                                        .semantics = config.semantics});
+}
+
+void ImageNetImpl::register_input() {
+  const ImageNetConfig& c = config_;
+  if (c.input == ImageInput::kConv) {
+    conv_stage_ = register_module(
+        "conv_stage", ConvStage(kColours, c.content_channels, c.semantics.conv_padding));
   }
-  encoder_ = register_module("encoder", Encoder(channels, config.encoder, config.semantics));
-  const int64_t d = config.encoder.latent_channels;
-  if (config.decode_by == ImageDecoder::kAverage) {
-    average_ = register_module("average", AverageProject(d, config.num_classes));
-    return;
+  if (c.input == ImageInput::kLearned) {
+    content_ = register_module("content", Linear(kColours, c.content_channels));
+    positions_ =
+        register_module("positions", Embedding(c.image_size * c.image_size, c.position_channels));
+    position_projection_ =
+        register_module("position_projection", Linear(c.position_channels, c.position_channels));
   }
-  query_ = register_module("query", LearnedQuery(1, config.query_channels));
-  decoder_ = register_module("decoder",
-                             Decoder(DecoderChannels{config.query_channels, d, config.num_classes},
-                                     config.decoder, config.semantics));
 }
 
 std::vector<int64_t> ImageNetImpl::grid(at::IntArrayRef image) const {
-  return config_.input == ImageInput::kConv
-             ? ConvStageImpl::output_grid(image, config_.semantics.conv_padding)
-             : image.vec();
+  if (config_.input == ImageInput::kConv) {
+    return ConvStageImpl::output_grid(image, config_.semantics.conv_padding);
+  }
+  return config_.input == ImageInput::kPatches ? patch_grid(image, config_.patch_size)
+                                               : image.vec();
+}
+
+Tensor ImageNetImpl::content_elements(const Tensor& images) {
+  switch (config_.input) {
+    case ImageInput::kConv:
+      return pixels_to_elements(conv_stage_(images));
+    case ImageInput::kPatches:
+      return pixels_to_patches(images, config_.patch_size);
+    case ImageInput::kLearned:
+      return content_(pixels_to_elements(images));
+    case ImageInput::kFourier:
+      break;
+  }
+  return pixels_to_elements(images);
 }
 
 Tensor ImageNetImpl::input_array(const Tensor& images) {
-  check_shape(images, {kAny, 3, kAny, kAny}, "images");
-  switch (config_.input) {
-    case ImageInput::kFourier: {
-      const Tensor content = pixels_to_elements(images);
-      return at::cat({content, fourier_(grid(images.sizes().slice(2)), content)}, -1);
-    }
-    case ImageInput::kConv: {
-      const Tensor content = pixels_to_elements(conv_stage_(images));
-      return at::cat({content, fourier_(grid(images.sizes().slice(2)), content)}, -1);
-    }
-    case ImageInput::kLearned:
-      break;
+  check_shape(images, {kAny, kColours, kAny, kAny}, "images");
+  const std::vector<int64_t> grid = this->grid(images.sizes().slice(2));
+  if (config_.input != ImageInput::kLearned) {
+    const Tensor content = content_elements(images);
+    return at::cat({content, fourier_(grid, content)}, -1);
   }
-  check_shape(images, {kAny, 3, config_.image_size, config_.image_size}, "images");
+  check_shape(images, {kAny, kColours, config_.image_size, config_.image_size}, "images");
   const Tensor positions = position_projection_(positions_->weight);
-  return at::cat({content_(pixels_to_elements(images)), positions.expand({images.size(0), -1, -1})},
-                 -1);
-}
-
-Tensor ImageNetImpl::decode(const Tensor& latents) {
-  if (!average_.is_empty()) return average_(latents).squeeze(1);
-  return decoder_(latents, query_(latents.size(0))).squeeze(1);
+  return at::cat({content_elements(images), positions.expand({images.size(0), -1, -1})}, -1);
 }
 
 ModelSummary ImageNetImpl::summary() const {
   const std::vector<int64_t> image = {config_.image_size, config_.image_size};
   const int64_t m = c10::multiply_integers(grid(image));
-  ModelSummary s{.inputs = {m, 0},
+  ModelSummary s{.inputs = {m, input_channels_},
                  .latents = encoder_->latent_size(),
                  .queries = {},
                  .outputs = {1, config_.num_classes}};
-  switch (config_.input) {
-    case ImageInput::kFourier:
-      s.inputs.channels = 3 + fourier_.channels();
-      break;
-    case ImageInput::kConv:
-      s.inputs.channels = config_.content_channels + fourier_.channels();
-      s.add("input.", {conv_stage_->part(image)});
-      break;
-    case ImageInput::kLearned:
-      s.inputs.channels = config_.content_channels + config_.position_channels;
-      s.add("input.", {{.name = "content",
-                        .parameters = num_parameters(*content_),
-                        .flops = content_->flops(m)},
-                       {.name = "positions", .parameters = num_parameters(*positions_)},
-                       {.name = "position_projection",
-                        .parameters = num_parameters(*position_projection_),
-                        .flops = position_projection_->flops(m)}});
-      break;
+  if (!conv_stage_.is_empty()) s.add("input.", {conv_stage_->part(image)});
+  if (!content_.is_empty()) {
+    s.add(
+        "input.",
+        {{.name = "content", .parameters = num_parameters(*content_), .flops = content_->flops(m)},
+         {.name = "positions", .parameters = num_parameters(*positions_)},
+         {.name = "position_projection",
+          .parameters = num_parameters(*position_projection_),
+          .flops = position_projection_->flops(m)}});
   }
   s.add("encoder.", encoder_->parts(m));
-  if (!average_.is_empty()) {
-    s.add("average.", average_->parts());
-    return s;
-  }
-  s.queries = {1, query_->channels()};
-  s.add("", {{.name = "query", .parameters = num_parameters(*query_)}});
-  s.add("decoder.", decoder_->parts(1, s.latents->index));
+  class_decoder_.add_to(s);
   return s;
 }
 

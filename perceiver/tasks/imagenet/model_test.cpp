@@ -3,12 +3,12 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "perceiver/core/error.h"
+#include "perceiver/core/error_test.h"
 
 namespace perceiver {
 namespace {
 
-ImageNetConfig tiny(ImageInput input, ImageDecoder decode_by = ImageDecoder::kQuery) {
+ImageNetConfig tiny(ImageInput input, DecodeBy decode_by = DecodeBy::kQuery) {
   ImageNetConfig c;
   c.image_size = 16;
   c.input = input;
@@ -27,8 +27,9 @@ ImageNetConfig tiny(ImageInput input, ImageDecoder decode_by = ImageDecoder::kQu
 
 TEST(ImageNet, LogitsOfEveryVariantHaveTheRightShape) {
   at::NoGradGuard no_grad;
-  for (const ImageInput input : {ImageInput::kFourier, ImageInput::kLearned, ImageInput::kConv}) {
-    for (const ImageDecoder decode_by : {ImageDecoder::kQuery, ImageDecoder::kAverage}) {
+  for (const ImageInput input :
+       {ImageInput::kFourier, ImageInput::kLearned, ImageInput::kConv, ImageInput::kPatches}) {
+    for (const DecodeBy decode_by : {DecodeBy::kQuery, DecodeBy::kAverage}) {
       ImageNet model(tiny(input, decode_by));
       EXPECT_EQ(model(at::randn({2, 3, 16, 16})).sizes(), (std::vector<int64_t>{2, 10}));
     }
@@ -50,17 +51,57 @@ TEST(ImageNet, LearnedPositionsNeedTheModelsSizeAndFourierFeaturesDoNot) {
   at::NoGradGuard no_grad;
   ImageNet fourier(tiny(ImageInput::kFourier)), learned(tiny(ImageInput::kLearned));
   EXPECT_EQ(fourier(at::randn({1, 3, 20, 12})).sizes(), (std::vector<int64_t>{1, 10}));
-  try {
-    learned(at::randn({1, 3, 20, 12}));
-    FAIL() << "no error";
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "images has shape [1, 3, 20, 12], expected [*, 3, 16, 16]");
-  }
+  EXPECT_EQ(error_of([&] {
+              learned(at::randn({1, 3, 20, 12}));
+            }),
+            "images has shape [1, 3, 20, 12], expected [*, 3, 16, 16]");
+}
+
+// A picture of 4 x 6 pixels whose values count: rows, then columns, then colours.
+TEST(ImageNet, PatchesAreTheirPixelsInOrderThenThePositionInTheirGrid) {
+  at::NoGradGuard no_grad;
+  ImageNetConfig config = tiny(ImageInput::kPatches);
+  config.patch_size = 2;
+  ImageNet model(config);
+  const Tensor image = at::arange(4 * 6 * 3, at::kFloat).view({1, 4, 6, 3}).permute({0, 3, 1, 2});
+  EXPECT_EQ(model->grid({4, 6}), (std::vector<int64_t>{2, 3}));
+  const Tensor inputs = model->input_array(image);
+  ASSERT_EQ(inputs.sizes(), (std::vector<int64_t>{1, 6, 2 * 2 * 3 + 18}));
+  // Row 1, column 2 of the patches: pixels (2, 4), (2, 5), (3, 4), (3, 5).
+  EXPECT_TRUE(inputs[0][5].narrow(0, 0, 12).equal(
+      at::tensor({48.f, 49.f, 50.f, 51.f, 52.f, 53.f, 66.f, 67.f, 68.f, 69.f, 70.f, 71.f})));
+  EXPECT_TRUE(inputs[0][5].narrow(0, 12, 2).equal(at::tensor({1.f, 1.f})));
+  EXPECT_TRUE(inputs[0][1].narrow(0, 12, 2).equal(at::tensor({-1.f, 0.f})));
+  // The highest frequency is the Nyquist frequency of the model's own 8 x 8 patches.
+  const Tensor sines = inputs[0][4].narrow(0, 14, 4);  // of y = 1, from frequency 1 to 4
+  EXPECT_TRUE(sines.allclose(at::zeros(4), 0.0, 1e-5));
+}
+
+TEST(ImageNet, ASummaryHasTheArrayOfPatches) {
+  const ImageNet model(tiny(ImageInput::kPatches));
+  const ModelSummary summary = model->summary();
+  EXPECT_EQ(summary.inputs, (ArraySize{16, 4 * 4 * 3 + 18}));
+  EXPECT_EQ(summary.parameters(), num_parameters(*model));
+}
+
+TEST(ImageNet, PatchesMustFillThePicture) {
+  at::NoGradGuard no_grad;
+  ImageNetConfig config = tiny(ImageInput::kPatches);
+  ImageNet model(config);
+  EXPECT_EQ(model(at::randn({1, 3, 20, 12})).sizes(), (std::vector<int64_t>{1, 10}));
+  EXPECT_EQ(error_of([&] {
+              model(at::randn({1, 3, 20, 14}));
+            }),
+            "an image of 20 x 14 pixels cannot be cut into patches of 4 x 4: its height and width "
+            "must be multiples of 4");
+  config.patch_size = 5;
+  EXPECT_EQ(error_of([&] { ImageNet wrong(config); }),
+            "image_size (16) must be a multiple of patch_size (5)");
 }
 
 TEST(ImageNet, BaselineStartsWithEqualClasses) {
   at::NoGradGuard no_grad;
-  ImageNet model(tiny(ImageInput::kFourier, ImageDecoder::kAverage));
+  ImageNet model(tiny(ImageInput::kFourier, DecodeBy::kAverage));
   EXPECT_TRUE(model(at::randn({1, 3, 16, 16})).eq(0).all().item<bool>());
 }
 
