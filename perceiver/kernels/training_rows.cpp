@@ -60,6 +60,12 @@ NormGradients layer_norm_rows_gradient(const Tensor& gradient, const NormedRows&
   return g;
 }
 
+Tensor added_rows(const Tensor& x, const Tensor& y) {
+  const Tensor added = y.narrow(1, 0, x.size(1));
+  if (training_rows_are_fused(x, y.scalar_type())) return cuda_added_rows(x, added);
+  return (x + added).to(x.scalar_type());
+}
+
 SummedRows narrowed_rows(const Tensor& x, at::ScalarType dtype, int64_t padded) {
   if (training_rows_are_fused(x, dtype)) return cuda_narrowed_rows(x, padded);
   return {padded_to(x.to(dtype), padded), x.sum(0, /*keepdim=*/false, wide(x))};

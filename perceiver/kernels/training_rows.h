@@ -31,6 +31,9 @@ NormGradients layer_norm_rows_gradient(const Tensor& gradient, const NormedRows&
                                        const Tensor& scale, const Tensor& passed,
                                        WantedRows wanted);
 
+// x [R, C] + y [R, at least C], in x's dtype
+Tensor added_rows(const Tensor& x, const Tensor& y);
+
 struct SummedRows {
   Tensor rows;  // [R, P], zeros behind the channels
   Tensor sum;   // [C], float32 or wider

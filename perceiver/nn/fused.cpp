@@ -148,7 +148,7 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
     context->saved_data["tanh"] = tanh;
     context->saved_data["residual"] = x.has_value();
     context->saved_data["hidden"] = widen_bias.size(0);
-    return like(rows.z + added.narrow(1, 0, channels), attended.sizes());
+    return like(added_rows(rows.z, added), attended.sizes());
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {

@@ -51,6 +51,10 @@ NormGradients cuda_layer_norm_rows_gradient(const Tensor&, const NormedRows&, co
   fail("this program was built without CUDA kernels");
 }
 
+Tensor cuda_added_rows(const Tensor&, const Tensor&) {
+  fail("this program was built without CUDA kernels");
+}
+
 SummedRows cuda_narrowed_rows(const Tensor&, int64_t) {
   fail("this program was built without CUDA kernels");
 }

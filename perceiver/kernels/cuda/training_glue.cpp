@@ -82,7 +82,7 @@ NormGradients cuda_layer_norm_rows_gradient(const Tensor& gradient, const Normed
   const c10::cuda::CUDAGuard guard(gradient.device());
   const int64_t count = rows.z.size(0), channels = rows.z.size(1);
   const Tensor sums = floats(gradient, {3, channels});
-  const Tensor workspace = floats(gradient, {layer_norm_gradient_workspace(count, channels)});
+  const Tensor workspace = floats(gradient, {layer_norm_gradient_workspace(channels)});
   const Tensor by = passed.defined() ? passed.contiguous() : Tensor();
   NormGradients g{.sum = sums[2], .scale = sums[0], .offset = sums[1]};
   LayerNormGradient pass{.rows = count,
@@ -110,6 +110,22 @@ NormGradients cuda_layer_norm_rows_gradient(const Tensor& gradient, const Normed
   }
   C10_CUDA_CHECK(layer_norm_gradient(pass, c10::cuda::getCurrentCUDAStream()));
   return g;
+}
+
+Tensor cuda_added_rows(const Tensor& x, const Tensor& y) {
+  const c10::cuda::CUDAGuard guard(x.device());
+  const Tensor from = in_rows(x), added = in_rows(y);
+  const Tensor out = at::empty(x.sizes(), x.options());
+  C10_CUDA_CHECK(add_rows({.rows = x.size(0),
+                           .channels = x.size(1),
+                           .dtype = cuda_dtype(x),
+                           .x = from.const_data_ptr(),
+                           .x_stride = from.stride(0),
+                           .y = added.const_data_ptr(),
+                           .y_stride = added.stride(0),
+                           .out = out.data_ptr()},
+                          c10::cuda::getCurrentCUDAStream()));
+  return out;
 }
 
 SummedRows cuda_narrowed_rows(const Tensor& x, int64_t padded) {

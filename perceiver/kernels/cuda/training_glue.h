@@ -12,6 +12,7 @@ NormedRows cuda_layer_norm_rows(const Tensor& x, const Tensor& y, const Tensor& 
 NormGradients cuda_layer_norm_rows_gradient(const Tensor& gradient, const NormedRows& rows,
                                             const Tensor& scale, const Tensor& passed,
                                             WantedRows wanted);
+Tensor cuda_added_rows(const Tensor& x, const Tensor& y);
 SummedRows cuda_narrowed_rows(const Tensor& x, int64_t padded);
 Tensor cuda_copy_and_sum(const Tensor& x, const Tensor& out);
 SummedRows cuda_gelu_rows_gradient(const Tensor& gradient, const Tensor& at, bool tanh);

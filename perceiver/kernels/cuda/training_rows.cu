@@ -9,7 +9,7 @@ namespace {
 constexpr float kEpsilon = 1e-5f;
 constexpr int kThreads = 256;     // that a block has about
 constexpr int kMaxThreads = 512;  // of a row: kMaxTrainingChannels in packs of 8
-constexpr int kBlocks = 264;      // of a pass that sums over rows: two for each of an H200's parts
+constexpr int kProcessors = 132;  // of an H200: passes that sum over rows have blocks for each
 using Narrow = __nv_bfloat16;
 
 // How a row lies in registers: thread x of blockDim.x has the packs x, x + blockDim.x, ...
@@ -140,6 +140,8 @@ __global__ void __launch_bounds__(kMaxThreads) layer_norm_gradient_kernel(LayerN
     H g, z;
     g.load(static_cast<const Narrow*>(p.gradient) + row * p.gradient_stride, here);
     z.load(static_cast<const T*>(p.z) + row * p.z_stride, here);
+    H passed{};  // asked for before the barrier, so that it comes meanwhile
+    if (p.passed != nullptr) passed.load(static_cast<const T*>(p.passed) + row * channels, here);
     const float mean = here ? p.mean[row] : 0.0f, rstd = here ? p.rstd[row] : 0.0f;
     float2 sums = {0, 0};
     z.each(here, [&](float& v, int i, int j) {
@@ -152,8 +154,6 @@ __global__ void __launch_bounds__(kMaxThreads) layer_norm_gradient_kernel(LayerN
     });
     if (p.dz == nullptr) continue;
     sums = row_sums(sums, slots[turn ^= 1]);
-    H passed{};
-    if (p.passed != nullptr) passed.load(static_cast<const T*>(p.passed) + row * channels, here);
     g.each(here, [&](float& v, int i, int j) {
       v = rstd * (v - share * (sums.x + z.at[i][j] * sums.y)) + passed.at[i][j];
       out_sum.at[i][j] += v;
@@ -207,7 +207,12 @@ RowThreads row_threads(int64_t channels, int V, int items) {
   return {row, std::max(1u, kThreads / row)};
 }
 
-int64_t gradient_blocks(int64_t rows) { return std::clamp<int64_t>((rows + 7) / 8, 1, kBlocks); }
+// As many as fit beside one another, with about a hundred registers a thread.
+constexpr int kGradientThreads = 600, kMostGradientBlocks = 4 * kProcessors;
+int64_t gradient_blocks(int64_t rows, const RowThreads& t) {
+  const int64_t together = std::max<int64_t>(1, kGradientThreads / (t.row * t.rows));
+  return std::clamp<int64_t>((rows + t.rows - 1) / t.rows, 1, together * kProcessors);
+}
 
 template <typename T, typename H>
 void launch(const LayerNormPass& p, cudaStream_t stream) {
@@ -219,7 +224,7 @@ void launch(const LayerNormPass& p, cudaStream_t stream) {
 template <typename T, typename H>
 void launch(const LayerNormGradient& p, cudaStream_t stream) {
   const RowThreads t = row_threads(p.channels, H::V, H::kItems);
-  const int64_t blocks = gradient_blocks(p.rows);
+  const int64_t blocks = gradient_blocks(p.rows, t);
   const size_t shared = sizeof(float) * t.row * t.rows * H::V * H::kItems;
   layer_norm_gradient_kernel<T, H>
       <<<static_cast<unsigned>(blocks), dim3(t.row, t.rows), shared, stream>>>(p);
@@ -241,7 +246,7 @@ bool can_be(int64_t channels, CudaDtype dtype) {
 }
 
 // Threads (32, 8): x along the packs of a row, y along the rows.
-constexpr int kColumnRows = 8;
+constexpr int kColumnRows = 8, kMostColumnBlocks = 8 * kProcessors;
 
 template <ColumnOperation kOperation>
 __device__ float derivative(float x) {
@@ -291,7 +296,7 @@ __global__ void __launch_bounds__(32 * kColumnRows) columns_kernel(ColumnPass p)
 int64_t column_blocks(int64_t rows, int64_t packs) {
   const int64_t across = (packs + 31) / 32;
   return std::clamp<int64_t>((rows + kColumnRows - 1) / kColumnRows, 1,
-                             std::max<int64_t>(1, 4 * kBlocks / across));
+                             std::max<int64_t>(1, kMostColumnBlocks / across));
 }
 
 template <int V, typename T>
@@ -313,6 +318,29 @@ void launch_columns(const ColumnPass& p, cudaStream_t stream) {
   sum_parts(p.workspace, down, p.channels, p.sums, stream);
 }
 
+template <int V, typename T>
+__global__ void __launch_bounds__(kThreads) add_kernel(AddedPass p) {
+  const int64_t packs = p.channels / V;
+  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < p.rows * packs;
+       i += int64_t{gridDim.x} * kThreads) {
+    const int64_t row = i / packs, channel = i % packs * V;
+    float x[V], y[V];
+    load_pack(static_cast<const T*>(p.x) + row * p.x_stride + channel, x);
+    load_pack(static_cast<const Narrow*>(p.y) + row * p.y_stride + channel, y);
+#pragma unroll
+    for (int j = 0; j < V; ++j) x[j] += y[j];
+    store_pack(static_cast<T*>(p.out) + row * p.channels + channel, x);
+  }
+}
+
+template <int V, typename T>
+void launch_add(const AddedPass& p, cudaStream_t stream) {
+  constexpr int64_t kMostBlocks = 1 << 20;
+  const int64_t blocks = (p.rows * (p.channels / V) + kThreads - 1) / kThreads;
+  add_kernel<V, T>
+      <<<static_cast<unsigned>(std::min(blocks, kMostBlocks)), kThreads, 0, stream>>>(p);
+}
+
 template <typename F>
 void with_wide_dtype(CudaDtype dtype, F f) {
   if (dtype == CudaDtype::kFloat32) return f(static_cast<float*>(nullptr));
@@ -332,8 +360,8 @@ cudaError_t layer_norm(const LayerNormPass& p, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-int64_t layer_norm_gradient_workspace(int64_t rows, int64_t channels) {
-  return gradient_blocks(rows) * 3 * channels;
+int64_t layer_norm_gradient_workspace(int64_t channels) {
+  return int64_t{kMostGradientBlocks} * 3 * channels;
 }
 
 cudaError_t layer_norm_gradient(const LayerNormGradient& p, cudaStream_t stream) {
@@ -349,7 +377,7 @@ cudaError_t layer_norm_gradient(const LayerNormGradient& p, cudaStream_t stream)
   return cudaGetLastError();
 }
 
-int64_t column_workspace(int64_t channels) { return 4 * kBlocks * channels; }
+int64_t column_workspace(int64_t channels) { return int64_t{kMostColumnBlocks} * channels; }
 
 cudaError_t columns(const ColumnPass& p, cudaStream_t stream) {
   if (p.channels < 1 || p.padded < p.channels || p.out_stride < p.padded ||
@@ -362,6 +390,19 @@ cudaError_t columns(const ColumnPass& p, cudaStream_t stream) {
     if (strides % 8 == 0 && pointers % 16 == 0) return launch_columns<8, T>(p, stream);
     if (strides % 2 == 0 && pointers % 8 == 0) return launch_columns<2, T>(p, stream);
     launch_columns<1, T>(p, stream);
+  });
+  return cudaGetLastError();
+}
+
+cudaError_t add_rows(const AddedPass& p, cudaStream_t stream) {
+  if (p.channels < 1 || p.dtype == CudaDtype::kFloat16) return cudaErrorInvalidValue;
+  if (p.rows == 0) return cudaSuccess;
+  with_wide_dtype(p.dtype, [&]<typename T>(T*) {
+    const int64_t strides = p.channels | p.x_stride | p.y_stride;
+    const uintptr_t pointers = bits(p.x) | bits(p.y) | bits(p.out);
+    if (strides % 8 == 0 && pointers % 16 == 0) return launch_add<8, T>(p, stream);
+    if (strides % 2 == 0 && pointers % 8 == 0) return launch_add<2, T>(p, stream);
+    launch_add<1, T>(p, stream);
   });
   return cudaGetLastError();
 }

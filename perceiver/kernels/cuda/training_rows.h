@@ -47,8 +47,20 @@ struct LayerNormGradient {
   float* sums;
   float* workspace;  // of layer_norm_gradient_workspace() floats
 };
-int64_t layer_norm_gradient_workspace(int64_t rows, int64_t channels);
+int64_t layer_norm_gradient_workspace(int64_t channels);
 cudaError_t layer_norm_gradient(const LayerNormGradient& pass, cudaStream_t stream);
+
+// out [R, C] = x + y, without gaps and in x's dtype.
+struct AddedPass {
+  int64_t rows, channels;
+  CudaDtype dtype;  // float32 or bfloat16
+  const void* x;
+  int64_t x_stride;
+  const void* y;  // bfloat16
+  int64_t y_stride;
+  void* out;
+};
+cudaError_t add_rows(const AddedPass& pass, cudaStream_t stream);
 
 // out [R, P] in bfloat16, zeros behind the channels, and its sum over rows [C].
 enum class ColumnOperation : uint8_t {
