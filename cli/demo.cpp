@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
+#include <fstream>
 
 #include "cli/commands.h"
 #include "cli/output_place.h"
@@ -28,15 +29,15 @@ struct DemoArgs {
 struct Domain {
   const char *name, *model;
   DemoPart (*show)(Session& session, const fs::path& folder);
-  const char* next;  // a command to try
+  const char* next;  // a command to try; {} is the folder of samples
 };
 
 constexpr std::array kDomains = {
     Domain{"words", "language-mini", demo_words,
            "fill \"She opened the [MASK] and looked into the garden.\""},
-    Domain{"pictures", "image-mini", demo_pictures, "classify YOUR_PICTURE.jpg"},
-    Domain{"motion", "flow-mini", demo_motion, "flow FIRST.png SECOND.png -o flow.png --legend"},
-    Domain{"clips", "multimodal-mini", demo_clips, "autoencode YOUR_CLIP.mp4"}};
+    Domain{"pictures", "image-mini", demo_pictures, "classify {}/pictures/frog.png -k 10"},
+    Domain{"motion", "flow-mini", demo_motion, "flow {}/flow/camera -o flow.png --legend"},
+    Domain{"clips", "multimodal-mini", demo_clips, "autoencode {}/clip.avi"}};
 
 ModelPlaces places_of(const DemoArgs& args) {
   ModelPlaces places = model_places();
@@ -113,11 +114,22 @@ class Page {
   std::string html_;
 };
 
+// As the user called it, so that what is printed can be pasted.
+std::string program_name() {
+  std::ifstream words("/proc/self/cmdline", std::ios::binary);
+  std::string name;
+  std::getline(words, name, '\0');
+  return name.empty() ? "perceiver" : name;
+}
+
 void print_end(const std::string& page, const std::vector<const Domain*>& shown,
                const std::vector<std::string>& left_out) {
   if (!left_out.empty()) fmt::print("Not shown: {}\n\n", fmt::join(left_out, ", "));
-  fmt::print("Next:\n");
-  for (const Domain* domain : shown) fmt::print("  perceiver {}\n", domain->next);
+  fmt::print("Next, on these samples or on what is yours:\n");
+  const std::string samples = fs::proximate(shipped("samples")).string();
+  for (const Domain* domain : shown) {
+    fmt::print("  {} {}\n", program_name(), fmt::format(fmt::runtime(domain->next), samples));
+  }
   fmt::print("\nPictures, files, and a page with all of it: {}\n", page);
 }
 

@@ -118,14 +118,15 @@ TEST_F(CliDemo, ShowsEveryDomainThatHasAModelAndNamesTheOthers) {
         "\n  objects  384 x 224 "}) {
     EXPECT_NE(result.out.find(line), std::string::npos) << line << "\n" << result.out;
   }
+  const std::string program = std::string("  ") + std::getenv("PERCEIVER_PROGRAM");
+  const std::string samples = fs::proximate(shipped("samples")).string();
   EXPECT_TRUE(result.out.ends_with(
       "\nNot shown: clips (no multimodal-mini)\n\n"
-      "Next:\n"
-      "  perceiver fill \"She opened the [MASK] and looked into the garden.\"\n"
-      "  perceiver classify YOUR_PICTURE.jpg\n"
-      "  perceiver flow FIRST.png SECOND.png -o flow.png --legend\n\n"
-      "Pictures, files, and a page with all of it: " +
-      path("shown/index.html") + "\n"))
+      "Next, on these samples or on what is yours:\n" +
+      program + " fill \"She opened the [MASK] and looked into the garden.\"\n" + program +
+      " classify " + samples + "/pictures/frog.png -k 10\n" + program + " flow " + samples +
+      "/flow/camera -o flow.png --legend\n\n" +
+      "Pictures, files, and a page with all of it: " + path("shown/index.html") + "\n"))
       << result.out;
   EXPECT_EQ(files_below(folder / "shown"), expected_files());
 }
