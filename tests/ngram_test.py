@@ -1,5 +1,5 @@
-"""tools/ngram.py on texts so short that every number is worked out by hand. Run from the root of the
-sources; exits 77, skipped, where there is no numpy."""
+"""tools/ngram.py on texts so short that every number is worked out by hand. Run from the root of
+the sources; exits 77, skipped, where there is no numpy."""
 
 import json
 import math
@@ -20,8 +20,8 @@ import ngram
 
 A, B = ord("a"), ord("b")
 
-# "aabab" has the pairs aa, ab, ab, ba: two once, one twice, so the discount is 2 / (2 + 2 * 1) = 1/2.
-# a was seen behind a and b, b behind a alone: the discount of single bytes is 1 / (1 + 2 * 1) = 1/3.
+# "aabab" has the pairs aa, ab, ab, ba: two once, one twice: the discount is 2 / (2 + 2 * 1) = 1/2.
+# a was seen behind a and b, b behind a alone: that of single bytes is 1 / (1 + 2 * 1) = 1/3.
 REST = (1 / 3) * 2 / 3 / 256  # of single bytes, for any of the 256
 P_A, P_B = (2 - 1 / 3) / 3 + REST, (1 - 1 / 3) / 3 + REST
 # After a came a once and b twice, after b came a once.
@@ -80,7 +80,9 @@ class PairsOfAabab(unittest.TestCase):
         contexts, weights = ngram.merged(contexts, np.array([0.5, 0.2, 0.3]), beam=1)
         self.assertEqual(contexts.tolist(), [0x144, 0x1414243])
         np.testing.assert_allclose(weights, [0.5, 0.5])
-        self.assertEqual(ngram.places_of(np.array([0x1414243, 0x1414244]), contexts).tolist(), [1, 0])
+        self.assertEqual(
+            ngram.places_of(np.array([0x1414243, 0x1414244]), contexts).tolist(), [1, 0]
+        )
 
     def test_contexts_grow_up_to_their_longest(self):
         grown = ngram.KneserNey(b"aabab", order=3).followed(np.array([1, 0x141, 0x14142]), 0x43)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tools/everyday_sentences.py [PROGRAM] [MODEL]: has the shipped language model fill the sentences of
-tests/everyday_sentences.tsv and writes its words beside them, where a test looks for them."""
+"""tools/everyday_sentences.py [PROGRAM] [MODEL]: has the shipped language model fill the sentences
+of tests/everyday_sentences.tsv and writes its words beside them, where a test looks for them."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tools/make_samples.py [FOLDER]: draws samples/ anew, all but its texts: in about a minute, with the
-standard library alone. The same Python and zlib give the same bytes."""
+"""tools/make_samples.py [FOLDER]: draws samples/ anew, all but its texts: in about a minute, with
+the standard library alone. The same Python and zlib give the same bytes."""
 
 import sys
 from pathlib import Path

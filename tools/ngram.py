@@ -8,8 +8,8 @@ The first command writes the examples it measured: texts, and which of their byt
 second counts the 5-grams of the training texts (interpolated Kneser-Ney, one discount an order) and
 scores the same masked bytes, in three ways:
 
-  left side     masked bytes are unknown to the 5-gram too: they are summed out from left to right over
-                the likeliest contexts (the rest by their last byte). What is right of a byte is not
+  left side     masked bytes are unknown to the 5-gram too: they are summed out from left to right
+                over the likeliest contexts (the rest by their last byte). What is right of a byte is not
                 used.
   both sides    the same, and what is seen to the right counts as well: all that the model is told,
                 but that masks cover whole words.
@@ -105,7 +105,7 @@ class KneserNey:
         for i in range(order):
             grams = (grams << 8) | text[i : len(text) - order + 1 + i]
         self.longest = 1 << 8 * (order - 1)
-        self.levels = [None] * (order + 1)  # of each order: contexts, where their n-grams begin, …
+        self.levels = [None] * (order + 1)  # of each order, as _level() has them
         codes, counts = np.unique(grams, return_counts=True)
         for n in range(order, 0, -1):
             self.levels[n] = self._level(codes, counts)
@@ -185,8 +185,8 @@ ANY = np.arange(256)
 
 
 def forward(model, text, masked, beam):
-    """Before each byte, the contexts that may stand there, given what is seen to the left of it, and
-    their probabilities."""
+    """Before each byte, the contexts that may stand there, given what is seen left of it, and their
+    probabilities."""
     contexts, weights = NOTHING, np.ones(1)
     before = []
     for byte, hidden in zip(text, masked):
@@ -273,7 +273,9 @@ def main():
         help="of --train, its last documents, which were measured on (data.held_out_share)",
     )
     parser.add_argument("--order", type=int, default=5)
-    parser.add_argument("--beam", type=int, default=1000, help="contexts kept where bytes are unknown")
+    parser.add_argument(
+        "--beam", type=int, default=1000, help="contexts kept where bytes are unknown"
+    )
     args = parser.parse_args()
     if not 2 <= args.order <= 7:
         parser.error("--order must be 2 to 7")

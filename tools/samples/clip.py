@@ -1,4 +1,4 @@
-"""A ball that bounces, with a sound at each bounce: two seconds at 25 frames a second; and a tune."""
+"""A ball that bounces, with a tone at each bounce: two seconds, 25 frames each; and a tune."""
 
 import math
 import random

@@ -1,6 +1,6 @@
 """Shapes, colours and noise: pictures as functions of a point, sampled at pixels.
 
-A scene is a list of (shape, colour), the front first: shape(x, y) says whether the point lies in it,
+A scene is a list of (shape, colour), the front first: shape(x, y) says whether the point is inside,
 colour(x, y) is (red, green, blue) in [0, 1]. y points down.
 """
 

@@ -128,6 +128,7 @@ def landscape():
     def water(x, y):
         return scaled((0.30, 0.50, 0.62), 1.0 + 0.4 * fine(x / 24, y / 2.6))
 
+    meadow = vertical((0.46, 0.60, 0.24), (0.24, 0.40, 0.12), 160, 224)
     brick = rough(plain((0.72, 0.40, 0.30)), fine, 3, 0.35)
     roof = rough(striped((0.36, 0.20, 0.18), (0.46, 0.27, 0.23), 7, 90), fine, 4, 0.25)
     window = box(243, 136, 257, 152), plain((0.16, 0.22, 0.30))
@@ -136,7 +137,9 @@ def landscape():
     for x, y, size in ((52, 150, 34), (96, 138, 24), (345, 146, 32), (176, 132, 17)):
         leaves = round_shade(plain((0.24, 0.42, 0.15)), x, y, 1.3 * size)
         trees.append((ellipse(x, y, size, 1.15 * size), rough(leaves, noise, size / 6, 0.65)))
-        trees.append((limb(x, y, x, y + 1.9 * size, 0.1 * size, 0.14 * size), plain((0.26, 0.18, 0.12))))
+        trees.append(
+            (limb(x, y, x, y + 1.9 * size, 0.1 * size, 0.14 * size), plain((0.26, 0.18, 0.12)))
+        )
     return [
         (box(266, 158, 282, 182), plain((0.30, 0.18, 0.12))),
         window,
@@ -144,7 +147,7 @@ def landscape():
         (polygon((224, 130), (273, 96), (322, 130)), roof),
         (union(box(232, 128, 314, 182), box(294, 98, 303, 118)), brick),
         *trees,
-        (ridge(168, 6, 8.0), rough(vertical((0.46, 0.60, 0.24), (0.24, 0.40, 0.12), 160, 224), fine, 5, 0.55)),
+        (ridge(168, 6, 8.0), rough(meadow, fine, 5, 0.55)),
         (lambda x, y: y > 150 and x < 10 * y - 1380 + 20 * noise(x / 9, y / 5), water),
         (ridge(138, 14, 4.0), rough(plain((0.28, 0.42, 0.24)), fine, 6, 0.5)),
         (ridge(96, 62, 2.0), rock),
