@@ -15,8 +15,8 @@ perceiver: configure  ## build/perceiver (the default)
 all: configure  ## everything: programs, tests, benchmarks
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: perceiver  ## show what the project does
-	$(BUILD)/perceiver paper
+demo: perceiver  ## show what the project does: perceiver-demo/
+	$(BUILD)/perceiver demo
 
 test: all  ## build everything and run every test
 	@ctest --preset $(PRESET)

@@ -5,12 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/attend_draw.h"
+#include "cli/attend_maps.h"
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "cli/session.h"
 #include "perceiver/core/error.h"
-#include "perceiver/kernels/attention_map.h"
 
 namespace perceiver {
 namespace {
@@ -28,46 +27,6 @@ struct AttendArgs {
   bool query = false, json = false;
 };
 
-// Queries and keys of the encoder's attention, and of the last: the decoder's.
-struct Looks {
-  AttentionInputs encoder, decoder;
-};
-
-struct SeenEnough {};
-
-// A pass of the model, looked at. Without the decoder it ends as soon as the encoder was seen.
-Looks look(Task& task, const Example& inputs, bool decoder) {
-  Looks looks;
-  const AttentionObserver observer([&](const AttentionInputs& in) {
-    const AttentionInputs seen{.q = in.q, .k = in.k, .v = {}, .kv_mask = in.kv_mask};
-    if (!looks.encoder.q.defined()) {
-      looks.encoder = seen;
-      if (!decoder) throw SeenEnough{};
-    }
-    looks.decoder = seen;
-  });
-  try {
-    if (decoder) {
-      task.classify(inputs);
-    } else {
-      task.encode(inputs);
-    }
-  } catch (const SeenEnough&) {
-  }
-  return looks;
-}
-
-// Which latents a picture shows: [1, N] weights, and their name.
-struct Group {
-  std::string name;
-  std::vector<int64_t> latents;  // empty: all, by the query's attention
-};
-
-struct Groups {
-  std::vector<Group> groups;
-  Tensor weights;  // [K, N]
-};
-
 Groups chosen_latents(const AttendArgs& args, int64_t latents) {
   Groups groups{{}, at::zeros({static_cast<int64_t>(args.latents.size()), latents})};
   for (size_t i = 0; i < args.latents.size(); ++i) {
@@ -80,33 +39,6 @@ Groups chosen_latents(const AttendArgs& args, int64_t latents) {
   }
   return groups;
 }
-
-// The query looks at latents, which looked at the input: the product of the two maps. What the
-// self-attends in between moved around is not in it.
-Groups class_query(const Looks& looks) {
-  return {{{"class query", {}}}, mix_attention(looks.decoder, at::ones({1, 1}))};
-}
-
-Groups clustered_latents(const AttendArgs& args, const Looks& looks, const InputView& view) {
-  const Clusters clusters = cluster_attention(looks.encoder,
-                                              {.groups = args.clusters,
-                                               .first = view.first,
-                                               .grid = view.grid,
-                                               .seed = static_cast<uint64_t>(args.session.seed)},
-                                              {.head = args.head});
-  Groups groups{{}, clusters.weights};
-  for (int64_t group = 0; group < clusters.weights.size(0); ++group) {
-    const Tensor members = clusters.group.eq(group).nonzero().squeeze(1);
-    const std::vector<int64_t> latents(members.data_ptr<int64_t>(),
-                                       members.data_ptr<int64_t>() + members.numel());
-    groups.groups.push_back({latents.size() == 1 ? fmt::format("latent {}", latents[0])
-                                                 : fmt::format("{} latents", latents.size()),
-                             latents});
-  }
-  return groups;
-}
-
-int64_t elements(const InputView& view) { return c10::multiply_integers(view.grid); }
 
 // How much of a map [M] falls on each part of the input.
 std::vector<double> shares(const Tensor& map, const std::vector<InputView>& views) {
@@ -151,6 +83,7 @@ Json to_json(const Groups& groups, const Tensor& maps, const std::vector<InputVi
 }
 
 std::vector<File> input_files(const AttendArgs& args) {
+  if (args.inputs.empty()) return {read_file(shipped("samples/pictures/ship.png"))};
   std::vector<File> files;
   for (const std::string& input : args.inputs) {
     // A sentence is no file; what has an ending or a folder was meant to be one.
@@ -166,24 +99,22 @@ void attend_verb(const AttendArgs& args) {
   Example inputs = task.read(input_files(args));
   for (auto& [name, array] : inputs) array = array.narrow(0, 0, 1);
   const std::vector<InputView> views = task.views(inputs);
-  const InputView& shown =
-      *std::max_element(views.begin(), views.end(), [](const InputView& a, const InputView& b) {
-        return a.pictures.defined() < b.pictures.defined();
-      });
+  const InputView& shown = shown_view(views);
   check_picture_name(args.output, shown);
 
   const Looks looks = look(task, inputs, args.query);
+  const auto clustered = [&] {
+    return clustered_latents(looks, shown,
+                             {.clusters = args.clusters,
+                              .seed = static_cast<uint64_t>(args.session.seed),
+                              .head = args.head});
+  };
   const Groups groups = args.query             ? class_query(looks)
-                        : args.latents.empty() ? clustered_latents(args, looks, shown)
+                        : args.latents.empty() ? clustered()
                                                : chosen_latents(args, looks.encoder.q.size(2));
   const Tensor maps = mix_attention(looks.encoder, groups.weights, {.head = args.head});
-
-  std::vector<NamedMap> drawn;
-  for (size_t i = 0; i < groups.groups.size(); ++i) {
-    const Tensor map = maps[static_cast<int64_t>(i)].narrow(0, shown.first, elements(shown));
-    drawn.push_back({groups.groups[i].name, map.reshape(shown.grid)});
-  }
-  const std::string written = draw_maps(shown, drawn, args.output, args.json);
+  const std::string written =
+      draw_maps(shown, maps_over(shown, groups, maps), args.output, args.json);
   if (args.json) {
     Json document = {{"maps", to_json(groups, maps, views)}};
     if (!written.empty()) document["output"] = written;
@@ -200,11 +131,13 @@ void add_attend_command(CLI::App& app) {
   auto args = std::make_shared<AttendArgs>();
   CLI::App* command = add_command(
       app, "attend", "Show what latents look at in a text, a picture or a clip",
+      "  perceiver attend --query\n"
       "  perceiver attend cat.jpg -m deepmind/vision-perceiver-conv -o cat-attention.png\n"
       "  perceiver attend \"The quick brown fox jumps.\" -m language-mini --latents 0,7,31\n"
       "  perceiver attend letter.txt -m deepmind/language-perceiver -o letter.html\n"
       "  perceiver attend clip.mp4 -m deepmind/multimodal-perceiver --clusters 4 -o clip-maps.mp4");
-  command->add_option("inputs", args->inputs, "A file, a pair of frames, or a text")->required();
+  command->add_option("inputs", args->inputs,
+                      "A file, a pair of frames, or a text; default: a shipped picture");
   command->add_option("-o,--output", args->output,
                       "A picture (.png), a video, or .html for texts; default: attend.png, and the "
                       "terminal for texts");

@@ -5,14 +5,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/autoencoder.h"
 #include "cli/classes.h"
 #include "cli/commands.h"
-#include "cli/progress.h"
 #include "cli/session.h"
-#include "perceiver/media/paint.h"
-#include "perceiver/tasks/multimodal/clip.h"
-#include "perceiver/tasks/multimodal/model.h"
-#include "perceiver/tasks/multimodal/psnr.h"
+#include "perceiver/core/error.h"
 
 namespace perceiver {
 namespace {
@@ -20,25 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kGap = 4;  // white pixels between the original and the reconstruction
-
 struct AutoencodeArgs {
   SessionOptions session;
   std::string clip, output, seconds, sound = "reconstruction";
-  std::vector<std::string> masked;
+  AutoencoderOptions model;
   int64_t frames = 0;  // 0: all
   int64_t top = 5;
   bool json = false;
-
-  bool masks(const std::string& modality) const {
-    return std::find(masked.begin(), masked.end(), modality) != masked.end();
-  }
-};
-
-struct Autoencoding {
-  int64_t num_chunks = 0, num_frames = 0;
-  Psnr video = {}, audio = {};
-  Tensor label;  // float [classes]: the sum of the chunks' probabilities
 };
 
 fs::path output_path(const AutoencodeArgs& args) {
@@ -70,65 +55,15 @@ FrameRange frame_range(const AutoencodeArgs& args) {
 // What is not there can only be filled in.
 void check_modalities(const ChunkReader& clip, const std::string& name,
                       const AutoencodeArgs& args) {
-  if (!clip.has_sound() && !args.masks("audio")) {
+  if (!clip.has_sound() && !args.model.masks("audio")) {
     fail("{}: has no sound; --mask audio lets the model fill it in", name);
   }
-  if (!clip.has_picture() && !args.masks("video")) {
+  if (!clip.has_picture() && !args.model.masks("video")) {
     fail("{}: has no picture; --mask video lets the model fill it in", name);
   }
   if (!clip.has_sound() && args.sound == "original") {
     fail("{}: has no sound for --sound original; take reconstruction", name);
   }
-}
-
-// image [1, T, 3, H, W] and audio [1, S] of the model -> [frames, 3, H, W] and [samples], without
-// what was padded, in the range of what is seen and heard.
-Modalities cut(const Modalities& outputs, const Chunk& chunk, int64_t num_samples) {
-  const auto cpu = [&](const char* name) { return outputs.at(name)[0].to(at::kCPU, at::kFloat); };
-  return {{"image", cpu("image").narrow(0, 0, chunk.num_frames).clamp(0.0, 1.0)},
-          {"audio", cpu("audio").narrow(0, 0, num_samples).clamp(-1.0, 1.0)}};
-}
-
-void write_beside(VideoWriter& writer, const Tensor& originals, const Tensor& reconstructions) {
-  const Tensor pictures = reconstructions.mul(255.0).round().to(at::kByte);
-  for (int64_t i = 0; i < pictures.size(0); ++i) {
-    writer.write(beside({originals[i], pictures[i]}, kGap));
-  }
-}
-
-std::vector<std::string> hidden_modalities(const AutoencodeArgs& args) {
-  std::vector<std::string> hidden = {"label"};  // at test time nobody knows it
-  if (args.masks("audio")) hidden.push_back("audio");
-  if (args.masks("video")) hidden.push_back("image");
-  return hidden;
-}
-
-Autoencoding autoencode_chunks(MultimodalImpl& model, ChunkReader& clip, VideoWriter& writer,
-                               const AutoencodeArgs& args) {
-  const at::TensorOptions options = model.parameters().front().options();
-  const MultimodalConfig& config = model.config();
-  const Modalities hidden = model.hide(hidden_modalities(args), 1);
-  const PassProgress progress(
-      "autoencode", attention_work(model.summary(model.num_outputs())) * clip.expected_chunks());
-  Autoencoding done{.label = at::zeros({config.num_classes})};
-  while (const std::optional<Chunk> chunk = clip.next()) {
-    const Modalities outputs = model.decode_all(
-        model.encode(clip_inputs(chunk->image.unsqueeze(0), chunk->audio.unsqueeze(0),
-                                 config.num_classes, options),
-                     hidden));
-    const int64_t num_samples = chunk->num_frames * config.samples_per_frame;
-    const Modalities seen = cut(outputs, *chunk, num_samples);
-    const Tensor frames = chunk->image.narrow(0, 0, chunk->num_frames);
-    const Tensor samples = chunk->audio.narrow(0, 0, num_samples);
-    write_beside(writer, frames, seen.at("image"));
-    writer.write_samples(args.sound == "original" ? samples : seen.at("audio"));
-    done.video.add(frames.to(at::kFloat).div(255.0), seen.at("image"));
-    done.audio.add(samples, seen.at("audio"));
-    done.label += outputs.at("label")[0].to(at::kCPU, at::kFloat).softmax(0);
-    done.num_frames += chunk->num_frames;
-    ++done.num_chunks;
-  }
-  return done;
 }
 
 void print(const Autoencoding& done, const Model& model, const ChunkReader& clip,
@@ -158,7 +93,9 @@ void print(const Autoencoding& done, const Model& model, const ChunkReader& clip
   fmt::print("{}\n", output.string());
 }
 
-void autoencode(const AutoencodeArgs& args) {
+void autoencode(AutoencodeArgs args) {
+  if (args.clip.empty()) args.clip = shipped("samples/clip.avi").string();
+  args.model.original_sound = args.sound == "original";
   const fs::path output = output_path(args);
   const FrameRange range = frame_range(args);
   const File file = read_input(args.clip);
@@ -170,12 +107,8 @@ void autoencode(const AutoencodeArgs& args) {
   auto& model = model_as<MultimodalImpl>(session.model, "autoencode", "multimodal");
   ChunkReader clip(file, model.config(), range);
   check_modalities(clip, file.name, args);
-  const MultimodalConfig& config = model.config();
-  VideoWriter writer(output, {.height = config.image_size,
-                              .width = 2 * config.image_size + kGap,
-                              .frames_per_second = kFramesPerSecond,
-                              .samples_per_second = config.samples_per_frame * kFramesPerSecond});
-  const Autoencoding done = autoencode_chunks(model, clip, writer, args);
+  VideoWriter writer(output, autoencoded_format(model.config()));
+  const Autoencoding done = autoencode_chunks(model, clip, writer, args.model);
   if (done.num_frames == 0) {
     if (args.seconds.empty()) fail("{}: has no frames", file.name);
     fail("{}: has ended before --seconds {}", file.name, args.seconds);
@@ -193,13 +126,13 @@ void add_autoencode_command(CLI::App& app) {
       "  perceiver autoencode clip.mp4\n"
       "  perceiver autoencode clip.mp4 --seconds 2-4 --mask audio -o filled_in.mp4\n"
       "  perceiver autoencode clip.mp4 -m deepmind/multimodal-perceiver --json");
-  command->add_option("clip", args->clip, "A video with sound, or - for the standard input")
-      ->required();
+  command->add_option("clip", args->clip,
+                      "A video with sound, or - for the standard input; default: a shipped sample");
   command->add_option("-o,--output", args->output,
                       "The original beside the reconstruction: .mp4, .mkv …, or without an ending "
                       "a folder of pictures; default: CLIP-autoencoded.mp4");
   command
-      ->add_option("--mask", args->masked,
+      ->add_option("--mask", args->model.masked,
                    "Hides this input, so that the model fills it in: audio or video. The label "
                    "always is hidden")
       ->allow_extra_args(false)

@@ -55,10 +55,20 @@ std::vector<fs::path> files_for(const Model& model, const fs::path& folder) {
   return files;
 }
 
+// The shipped sample for models of this task.
+fs::path default_input(const Model& model) {
+  const std::string task = read_config_key(model.settings, "task");
+  if (task == "imagenet") return shipped("samples/pictures");
+  if (is_text_model(model)) fail("give texts to classify: files, folders, or - for standard input");
+  return shipped(video_is_built_in() ? "samples/clip.avi" : "samples/sound.wav");
+}
+
 std::vector<Source> sources(const ClassifyArgs& args, const Model& model) {
   if (args.lines && !is_text_model(model)) fail("--lines is for models of texts");
+  std::vector<std::string> inputs = args.inputs;
+  if (inputs.empty()) inputs = {default_input(model).string()};
   std::vector<Source> all;
-  for (const std::string& input : args.inputs) {
+  for (const std::string& input : inputs) {
     if (input != "-" && fs::is_directory(input)) {
       for (const fs::path& path : files_for(model, input)) all.push_back({path.string()});
     } else if (args.lines) {
@@ -185,13 +195,13 @@ void add_classify_command(CLI::App& app) {
   auto args = std::make_shared<ClassifyArgs>();
   CLI::App* command =
       add_command(app, "classify", "Say what is in pictures, clips, sounds or texts",
+                  "  perceiver classify\n"
                   "  perceiver classify cat.jpg\n"
                   "  perceiver classify photos/ -m deepmind/vision-perceiver-conv --jsonl\n"
                   "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier");
-  command
-      ->add_option("inputs", args->inputs,
-                   "Files or folders, as the model's task asks; - is the standard input")
-      ->required();
+  command->add_option("inputs", args->inputs,
+                      "Files or folders, as the model's task asks; - is the standard input; "
+                      "default: a shipped sample");
   command->add_option("-k,--top", args->top, "Classes to name")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

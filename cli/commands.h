@@ -18,6 +18,7 @@ void add_bench_command(CLI::App& app);
 void add_classify_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_data_command(CLI::App& app);
+void add_demo_command(CLI::App& app);
 void add_encode_command(CLI::App& app);
 void add_data_flow_command(CLI::App& data);  // "data flow"
 void add_eval_command(CLI::App& app);

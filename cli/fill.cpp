@@ -1,17 +1,16 @@
-#include "perceiver/tasks/language/fill.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/commands.h"
-#include "cli/format.h"
+#include "cli/fill_report.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "perceiver/core/error.h"
+#include "perceiver/core/lines.h"
 #include "perceiver/zoo/tokenizer.h"
 
 namespace perceiver {
@@ -31,11 +30,13 @@ struct NamedText {
   std::string name, text;
 };
 
+std::string sample() { return lines_of(read_file(shipped("samples/sentences.txt")).bytes).front(); }
+
 // The argument; or each line of the standard input that is not empty. At a terminal, where nobody
 // pipes anything, a sample.
 std::vector<NamedText> texts_of(const FillArgs& args) {
   if (args.text && *args.text != "-") return {{"", *args.text}};
-  if (!args.text && isatty(STDIN_FILENO) == 1) return {{"", "Paris is the [MASK] of France."}};
+  if (!args.text && isatty(STDIN_FILENO) == 1) return {{"", sample()}};
   std::vector<NamedText> texts;
   std::istringstream lines(read_input("-").bytes);
   std::string text;
@@ -58,59 +59,9 @@ void check(const std::vector<NamedText>& texts, const WordTokens& tokens, const 
   }
 }
 
-// How sure the model is of a token of the word, whatever the word's length.
-double probability(const Word& word) { return std::exp(word.score); }
-
-Json to_json(const Word& word) {
-  return {{"word", word.text}, {"score", word.score}, {"probability", probability(word)}};
-}
-
-Json to_json(const std::string& text, const FilledText& filled) {
-  Json masks = Json::array();
-  for (const FilledMask& mask : filled.masks) {
-    Json item = to_json(mask.words.front());
-    item["step"] = mask.step;
-    item["candidates"] = Json::array();
-    for (const Word& word : mask.words) item["candidates"].push_back(to_json(word));
-    masks.push_back(std::move(item));
-  }
-  return {{"text", text}, {"filled", filled.text}, {"masks", std::move(masks)}};
-}
-
 // The text is the user's and may hold bytes that are no UTF-8, which JSON cannot.
 std::string dump(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string highlighted(const FilledText& filled) {
-  if (!colours_wanted()) return filled.text;
-  std::string text;
-  size_t begin = 0;
-  for (const FilledMask& mask : filled.masks) {
-    const std::string& word = mask.words.front().text;
-    text += filled.text.substr(begin, mask.begin - begin) + "\033[1m" + word + "\033[0m";
-    begin = mask.begin + word.size();
-  }
-  return text + filled.text.substr(begin);
-}
-
-void print_text(const FilledText& filled, const WordTokens& tokens) {
-  fmt::print("{}\n\n", highlighted(filled));
-  const std::string what =
-      fmt::format("probability of a {} (geometric mean)", tokens.are_bytes ? "byte" : "token");
-  std::vector<std::vector<std::string>> rows;
-  for (size_t i = 0; i < filled.masks.size(); ++i) {
-    const FilledMask& mask = filled.masks[i];
-    if (filled.masks.size() == 1) {
-      rows.push_back({"word", what});
-    } else {
-      rows.push_back({fmt::format("[MASK] {}, filled as no. {}", i + 1, mask.step), what});
-    }
-    for (const Word& word : mask.words) {
-      rows.push_back({word.text, fmt::format("{:.3g}", probability(word))});
-    }
-  }
-  fmt::print("{}", table(rows));
 }
 
 void fill_command(const FillArgs& args) {
@@ -130,12 +81,12 @@ void fill_command(const FillArgs& args) {
     const FilledText filled = fill(texts[i].text, tokens, model, args.fill);
     progress.clear();
     if (args.json) {
-      document.push_back(to_json(texts[i].text, filled));
+      document.push_back(filled_json(texts[i].text, filled));
     } else if (args.jsonl) {
-      fmt::print("{}\n", dump(to_json(texts[i].text, filled), -1));
+      fmt::print("{}\n", dump(filled_json(texts[i].text, filled), -1));
     } else {
       if (i > 0) fmt::print("\n");
-      print_text(filled, tokens);
+      print_filled(filled, tokens);
     }
     std::fflush(stdout);
   }

@@ -174,8 +174,13 @@ void show_flow(const FlowArgs& args) {
   print_reports({report}, report.output, args);
 }
 
-void flow(const FlowArgs& args) {
+void flow(FlowArgs args) {
   check_places(args);
+  if (args.show.empty() && args.inputs.empty()) {
+    const std::string sample = shipped("samples/flow/objects").string();
+    args.inputs = {sample};
+    if (args.ground_truth.empty()) args.ground_truth = sample + "/truth";
+  }
   if (args.show.empty()) {
     flow_of_frames(args);
   } else {
@@ -218,6 +223,7 @@ void add_flow_command(CLI::App& app) {
   auto args = std::make_shared<FlowArgs>();
   CLI::App* command =
       add_command(app, "flow", "Optical flow of two frames, a folder of frames or a video",
+                  "  perceiver flow\n"
                   "  perceiver flow a.png b.png -o flow.png --legend\n"
                   "  perceiver flow a.png b.png -o flow.flo --ground-truth truth.flo\n"
                   "  perceiver flow frames/ -o flow/ --format kitti\n"

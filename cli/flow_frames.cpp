@@ -42,7 +42,7 @@ FrameSource::FrameSource(const std::vector<std::string>& inputs) {
   } else if (inputs.size() == 2) {
     open_pictures(inputs);
   } else {
-    open_pictures(pictures_in(inputs.empty() ? shipped("samples/flow") : fs::path(inputs[0])));
+    open_pictures(pictures_in(inputs[0]));
   }
 }
 

@@ -53,9 +53,6 @@ class OutputFiles {
   bool is_folder_;
 };
 
-// Fails where a file or a folder of this name could not be made.
-void check_writable(const std::filesystem::path& path);
-
 struct FlowStyle {
   bool legend = false;
   double max_flow = 0.0;  // pixels that are saturated; 0: the longest of each picture

@@ -65,9 +65,10 @@ int complain(const std::string& message, int code) {
 int run(int argc, char** argv) {
   CLI::App app("Perceiver IO: runs, trains and explains every model of the paper", "perceiver");
   app.formatter(std::make_shared<ExamplesFirst>());
-  app.footer("  perceiver paper\n  perceiver inspect configs/flow_patches.toml");
+  app.footer("  perceiver demo\n  perceiver paper\n  perceiver inspect configs/flow_patches.toml");
   app.require_subcommand(1);
   app.set_version_flag("--version", PERCEIVER_VERSION, "Print the version and exit");
+  add_demo_command(app);
   add_fill_command(app);
   add_classify_command(app);
   add_flow_command(app);

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "perceiver/nn/layers.h"
+#include "perceiver/zoo/find.h"
 
 namespace perceiver {
 
@@ -42,10 +43,16 @@ std::string paths_override(const std::string& key, const std::vector<std::string
 }
 
 std::string describe(const Model& model, const std::string& device, const std::string& dtype) {
-  return fmt::format("{}: {} from {}, {} parameters, {}, {}", model.source,
-                     read_config_key(model.settings, "task"), to_word(model.origin),
-                     amount(static_cast<double>(num_parameters(model.task->model()))), device,
-                     dtype);
+  const std::string parameters =
+      amount(static_cast<double>(num_parameters(model.task->model()))) + " parameters";
+  const std::string task = read_config_key(model.settings, "task");
+  if (is_shipped(model.folder)) {
+    return fmt::format(
+        "{}: {}, small model trained by this project, not DeepMind's weights, {}, {}, {}",
+        model.folder.filename().string(), task, parameters, device, dtype);
+  }
+  return fmt::format("{}: {} from {}, {}, {}, {}", model.source, task, to_word(model.origin),
+                     parameters, device, dtype);
 }
 
 }  // namespace perceiver

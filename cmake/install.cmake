@@ -35,7 +35,7 @@ if(TARGET perceiver)
   set_target_properties(perceiver PROPERTIES INSTALL_RPATH ${torch_lib})
   install(TARGETS perceiver)
 endif()
-install(DIRECTORY configs labels DESTINATION ${CMAKE_INSTALL_DATADIR}/perceiver)
+install(DIRECTORY configs labels models samples DESTINATION ${CMAKE_INSTALL_DATADIR}/perceiver)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/perceiver)
 install(EXPORT perceiver NAMESPACE perceiver:: FILE perceiverTargets.cmake

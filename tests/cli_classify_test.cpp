@@ -102,6 +102,21 @@ TEST_F(ClassifyTest, ASoundIsClassifiedByAModelOfClips) {
       << result.err;
 }
 
+TEST_F(ClassifyTest, WithoutInputsShippedSamplesAreClassified) {
+  const Result pictures = run("classify -q --json" + model);
+  ASSERT_EQ(pictures.code, 0) << pictures.err;
+  const Json document = Json::parse(pictures.out);
+  ASSERT_EQ(document.size(), 10);
+  EXPECT_EQ(document[0]["file"], (shipped("samples/pictures") / "airplane.png").string());
+  const Result sound = run("classify -q -k 1 -m " + config("audioset_mini.toml"));
+  EXPECT_TRUE(sound.out.starts_with((shipped("samples")).string() + "/")) << sound.out << sound.err;
+  expect_complaint("classify -q -m " + config("text_classifier_mini.toml"),
+                   "give texts to classify: files, folders, or - for standard input");
+  const Result maps = run("attend -q --query -o " + path("maps.png") + model);
+  EXPECT_EQ(maps.code, 0) << maps.err;
+  EXPECT_TRUE(fs::exists(path("maps.png")));
+}
+
 TEST_F(ClassifyTest, MistakesAreOneLine) {
   const std::string q = "classify -q ";
   expect_complaint(q + "nowhere.png" + model,

@@ -148,6 +148,14 @@ TEST_F(CliFlow, WithoutAnOutputItIsInTheWorkingFolder) {
   EXPECT_FALSE(fs::exists(path("flow/c.png")));
 }
 
+TEST_F(CliFlow, WithoutInputsItIsAShippedPairBesideItsTruth) {
+  const Json document = Json::parse(flow("--json -o @sample.png"));
+  ASSERT_EQ(document["pairs"].size(), 1u);
+  EXPECT_EQ(document["pairs"][0]["first"],
+            (shipped("samples/flow/objects") / "frame1.png").string());
+  EXPECT_EQ(document["measures"]["pixels"], 384 * 224);
+}
+
 TEST_F(CliFlow, GroundTruthIsMeasuredAgainst) {
   write_file(path("truth.flo"), encode_flo(constant_flow(24, 30, kX + 3, kY + 4)));
   EXPECT_EQ(flow("@frames/a.png @frames/b.png -o @t.png --ground-truth @truth.flo "

@@ -109,8 +109,9 @@ TEST(Cli, MistakesOfRunAreOneLine) {
   expect_complaint("run " + std::string(kGolden) + " README.md",
                    "README.md: header of 7594585689609478179 bytes, expected at most 100000000");
   expect_complaint("run nowhere " + std::string(kGolden) + "/io.safetensors",
-                   "no model 'nowhere'; looked at nowhere; PERCEIVER_MODELS can name a folder of "
-                   "models");
+                   "no model 'nowhere'; looked at nowhere, " +
+                       (shipped("models") / "nowhere").string() +
+                       "; PERCEIVER_MODELS can name a folder of models");
 }
 
 TEST(Cli, PaperAsJsonHasEveryRowAndNothingElseOnStdout) {

@@ -1,4 +1,5 @@
 // Training driven through a shell: killed, interrupted, out of disk, and resumed.
+#include <ATen/ATen.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,6 +13,8 @@
 #include <sstream>
 #include <thread>
 
+#include "perceiver/weights/safetensors.h"
+#include "tests/child.h"
 #include "tests/program.h"
 
 namespace perceiver {
@@ -77,56 +80,6 @@ save_every = 5
 
   fs::path folder = fs::path(testing::TempDir()) / ("cli_train_" + std::to_string(getpid()));
 };
-
-// The program with these arguments, as a process that can be sent signals.
-class Child {
- public:
-  explicit Child(const std::string& arguments, const fs::path& err = "/dev/null") {
-    std::vector<std::string> words = {std::getenv("PERCEIVER_PROGRAM")};
-    std::istringstream text(arguments);
-    for (std::string word; text >> word;) words.push_back(word);
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    pid_ = fork();
-    if (pid_ == 0) {
-      const bool redirected = std::freopen("/dev/null", "w", stdout) != nullptr &&
-                              std::freopen(err.c_str(), "w", stderr) != nullptr;
-      if (redirected) execv(argv[0], argv.data());
-      _exit(127);
-    }
-  }
-
-  void send(int signal) const { kill(pid_, signal); }
-
-  bool running() {
-    if (!status_) {
-      int status = 0;
-      if (waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
-    }
-    return !status_;
-  }
-
-  int wait() {
-    if (!status_) {
-      int status = 0;
-      waitpid(pid_, &status, 0);
-      status_ = status;
-    }
-    return *status_;
-  }
-
- private:
-  pid_t pid_;
-  std::optional<int> status_;
-};
-
-void wait_for(const std::function<bool()>& condition) {
-  for (int i = 0; i < 6000 && !condition(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ASSERT_TRUE(condition());
-}
 
 TEST_F(CliTrain, KilledTwentyTimesARunComesToTheSameLosses) {
   const std::string averaged = " train.average=0.9";
@@ -259,6 +212,9 @@ TEST_F(CliTrain, MistakesAreOneLine) {
                    "command line: 'train.optimizer' must be \"lamb\" or \"adamw\", got \"sgd\"");
   expect_complaint("train --resume " + path("nowhere"),
                    path("nowhere/config.toml") + ": cannot open: No such file or directory");
+  expect_complaint(
+      "eval -q " + config + " -o " + path("nowhere/measured.safetensors"),
+      path("nowhere/measured.safetensors") + ": there is no folder " + path("nowhere"));
   expect_complaint("eval -q " + config,
                    "data.held_out names no files; give text files or folders of them with --data");
   expect_complaint("eval -q " + config + " data.held_out_share=0.0",
@@ -268,6 +224,28 @@ TEST_F(CliTrain, MistakesAreOneLine) {
   expect_complaint("data sentencepeace x",
                    "unknown verb 'sentencepeace'; did you mean "
                    "'sentencepiece'?");
+}
+
+TEST_F(CliTrain, EvalWritesTheExamplesItMeasuredAndWhatItMeasured) {
+  ASSERT_EQ(run(start("run") + " train.steps=2").code, 0);
+  const std::string measured = path("measured.safetensors");
+  const Result result = run("eval --json " + path("run/last") + " --data " + path("text.txt") +
+                            " eval.batch=1 eval.examples=3 -o " + measured);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json document = Json::parse(result.out);
+  EXPECT_EQ(document["output"], measured);
+  const TensorMap arrays = read_safetensors(measured).tensors;
+  EXPECT_EQ(arrays.count("3.ids"), 0u);
+  double bits = 0.0, bytes = 0.0;
+  for (const std::string batch : {"0", "1", "2"}) {
+    const Tensor ids = arrays.at(batch + ".ids"), targets = arrays.at(batch + ".targets");
+    constexpr int64_t kMask = 3;
+    EXPECT_EQ(ids.eq(kMask).sum().item<int64_t>(), targets.numel());
+    const Tensor sum_and_weight = arrays.at(batch + ".measure.bits_per_byte");
+    bits += sum_and_weight[0].item<double>();
+    bytes += sum_and_weight[1].item<double>();
+  }
+  EXPECT_NEAR(bits / bytes, document["bits_per_byte"], 1e-9);
 }
 
 TEST_F(CliTrain, SentencePieceIsTrainedAndTrainedOn) {

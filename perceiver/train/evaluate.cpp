@@ -32,7 +32,9 @@ Evaluation evaluate(Task& task, const Dataset& dataset, const EvaluateOptions& o
   Measures all;
   int64_t done = 0;
   while (!loader.done()) {
-    const Measures some = task.measure(to_device(loader.next(), options.device));
+    const Example batch = to_device(loader.next(), options.device);
+    const Measures some = task.measure(batch);
+    if (options.measured) options.measured(batch, some);
     for (const auto& [name, measure] : some) {
       all[name].sum += measure.sum;
       all[name].weight += measure.weight;

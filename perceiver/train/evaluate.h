@@ -16,6 +16,8 @@ struct EvaluateOptions {
   // Told after each batch how many examples of how many are done.
   std::function<void(int64_t done, int64_t all)> progress = {};
   std::function<void(const std::string& message)> unreadable = {};  // as the loader's
+  // Shown each batch and what was measured of it.
+  std::function<void(const Example& batch, const Measures& measures)> measured = {};
 };
 
 struct Evaluation {

@@ -23,6 +23,11 @@ constexpr std::array kReleased = {
     "deepmind/vision-perceiver-fourier", "deepmind/vision-perceiver-conv",
     "deepmind/optical-flow-perceiver",   "deepmind/multimodal-perceiver"};
 
+// What the verbs take when no model is named, and what for.
+constexpr std::array kShipped = {
+    std::pair{"language-mini", "words"}, std::pair{"image-mini", "pictures"},
+    std::pair{"flow-mini", "motion"}, std::pair{"multimodal-mini", "clips"}};
+
 // Without exceptions: a name may be too long for a path, a folder may be closed to this user.
 bool is_there(const fs::path& path) {
   std::error_code error;
@@ -104,6 +109,14 @@ std::vector<std::string> known_names(const ModelPlaces& places) {
 
 }  // namespace
 
+bool is_shipped(const fs::path& model) {
+  const fs::path folder = model_places().shipped;
+  if (folder.empty() || model.empty()) return false;
+  const fs::path plain = fs::absolute(model / "").lexically_normal().parent_path();
+  std::error_code error;
+  return fs::equivalent(plain.parent_path(), folder, error);
+}
+
 ModelPlaces model_places() {
   ModelPlaces places{.models = from_environment("PERCEIVER_MODELS"),
                      .hub_cache = from_environment("HF_HUB_CACHE")};
@@ -140,6 +153,11 @@ fs::path find_model(const std::string& name, const ModelPlaces& places) {
     if (const auto snapshot = snapshot_in(looked.back())) return *snapshot;
   }
 
+  for (const auto& [shipped_name, what] : kShipped) {
+    if (name == shipped_name) {
+      fail("{}: no weights for {} come with this program; name a model with -m", name, what);
+    }
+  }
   std::vector<std::string> quoted{name};
   for (const fs::path& path : looked) quoted.push_back(path.string());
   fail("no model '{}'{}; looked at {}{}", name, did_you_mean(name, known_names(places)),

@@ -22,4 +22,7 @@ ModelPlaces model_places();
 std::filesystem::path find_model(const std::string& name,
                                  const ModelPlaces& places = model_places());
 
+// Whether the model lies among those of this project.
+bool is_shipped(const std::filesystem::path& model);
+
 }  // namespace perceiver

@@ -120,6 +120,18 @@ TEST_F(FindModel, WhatIsNowhereIsNamedWithThePlaces) {
                                        "PERCEIVER_MODELS can name a folder of models");
 }
 
+TEST_F(FindModel, OfADefaultModelThatDoesNotComeWithTheProgramItSaysSo) {
+  EXPECT_EQ(error_of("multimodal-mini"),
+            "multimodal-mini: no weights for clips come with this program; name a model with -m");
+}
+
+TEST_F(FindModel, AModelIsShippedWhereItLiesAmongThose) {
+  EXPECT_TRUE(is_shipped(shipped("models") / "any"));
+  EXPECT_TRUE(is_shipped(shipped("models") / "any" / ""));
+  EXPECT_FALSE(is_shipped(root));
+  EXPECT_FALSE(is_shipped(""));
+}
+
 TEST_F(FindModel, WhatCanOnlyBeAPathIsNotLookedForByName) {
   add("secret/config.json");
   for (const std::string name : {"../secret", "a/b/c", "./x", "/no/such/folder", "x/"}) {

@@ -1,0 +1,25 @@
+// The parts of `perceiver demo`: a domain each, with its shipped model on the shipped samples.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+
+namespace perceiver {
+
+// What a domain shows.
+struct DemoPart {
+  std::string text;                            // for the terminal
+  nlohmann::ordered_json json;                 // the same for programs
+  std::vector<std::filesystem::path> written;  // pictures and files, inside the output folder
+};
+
+// Each writes into `folder`, which is there, and is the domain's own.
+DemoPart demo_words(Session& session, const std::filesystem::path& folder);
+DemoPart demo_pictures(Session& session, const std::filesystem::path& folder);
+DemoPart demo_motion(Session& session, const std::filesystem::path& folder);
+DemoPart demo_clips(Session& session, const std::filesystem::path& folder);
+
+}  // namespace perceiver
