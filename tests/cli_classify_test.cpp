@@ -159,37 +159,39 @@ TEST_F(ClassifyTest, AttendDrawsGroupsOfLatentsOverThePicture) {
     latents += map["latents"].size();
     EXPECT_NEAR(map["share"]["image"].get<double>(), 1.0, 1e-4);
   }
-  EXPECT_EQ(latents, 128);
+  EXPECT_EQ(latents, 64);
   EXPECT_TRUE(read_file(out).bytes.starts_with("\x89PNG"));
 }
 
-TEST_F(ClassifyTest, AttendDrawsOverPatches) {
+TEST_F(ClassifyTest, AttendDrawsOverPatchesAndOverPixels) {
   std::string toml = read_file(shipped("configs") / "imagenet_mini.toml").bytes;
-  const std::string pixels = "input = \"fourier\"";
-  toml.replace(toml.find(pixels), pixels.size(), "input = \"patches\"");
-  const std::string out = path("maps.png");
-  const Result result = run("attend -q --json --latents 5 " + picture("a.ppm") + " -m " +
-                            file("patches.toml", toml) + " -o " + out);
-  ASSERT_EQ(result.code, 0) << result.err;
-  const Json map = Json::parse(result.out)["maps"][0];
-  EXPECT_NEAR(map["share"]["image"].get<double>(), 1.0, 1e-4);
-  for (const Json& place : map["strongest"]) EXPECT_LT(place["element"], 8 * 8);
-  EXPECT_TRUE(read_file(out).bytes.starts_with("\x89PNG"));
+  const std::string patches = "input = \"patches\"";
+  toml.replace(toml.find(patches), patches.size(), "input = \"fourier\"");
+  const std::string pixels = " -m " + file("pixels.toml", toml), out = path("maps.png");
+  for (const auto& [by, elements] : {std::pair{model, 8 * 8}, std::pair{pixels, 32 * 32}}) {
+    const Result result =
+        run("attend -q --json --latents 5 " + picture("a.ppm") + by + " -o " + out);
+    ASSERT_EQ(result.code, 0) << result.err;
+    const Json map = Json::parse(result.out)["maps"][0];
+    EXPECT_NEAR(map["share"]["image"].get<double>(), 1.0, 1e-4);
+    for (const Json& place : map["strongest"]) EXPECT_LT(place["element"], elements);
+    EXPECT_TRUE(read_file(out).bytes.starts_with("\x89PNG"));
+  }
 }
 
 TEST_F(ClassifyTest, AttendShowsChosenLatentsAndTheClassQuery) {
   const std::string rest = picture("a.ppm") + model + " -o " + path("maps.png");
-  const Result chosen = run("attend -q --json --latents 0,127 " + rest);
+  const Result chosen = run("attend -q --json --latents 0,63 " + rest);
   ASSERT_EQ(chosen.code, 0) << chosen.err;
-  EXPECT_EQ(Json::parse(chosen.out)["maps"][1]["name"], "latent 127");
+  EXPECT_EQ(Json::parse(chosen.out)["maps"][1]["name"], "latent 63");
   const Result query = run("attend -q --json --query " + rest);
   ASSERT_EQ(query.code, 0) << query.err;
   const Json maps = Json::parse(query.out)["maps"];
   ASSERT_EQ(maps.size(), 1);
   EXPECT_NEAR(maps[0]["share"]["image"].get<double>(), 1.0, 1e-4);
-  expect_complaint("attend -q --latents 128 " + rest,
-                   "--latents: 128 is not among the model's 128 latents, counted from 0");
-  expect_complaint("attend -q --head 8 " + rest, "head 8 is not among the 8 of this attention");
+  expect_complaint("attend -q --latents 64 " + rest,
+                   "--latents: 64 is not among the model's 64 latents, counted from 0");
+  expect_complaint("attend -q --head 16 " + rest, "head 16 is not among the 16 of this attention");
   expect_complaint("attend -q " + path("a.ppm") + model + " -o maps.gif",
                    "maps.gif: expected a name ending in .png");
 }

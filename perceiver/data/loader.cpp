@@ -35,7 +35,10 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
       ahead_(2 * std::max<int64_t>(1, options.threads)) {
   if (size_ == 0) fail("there are no examples");
   if (options.examples >= 0) end_ = (options.examples + options.batch - 1) / options.batch;
-  at::get_num_threads();  // this thread's are settled before a worker says one for itself
+  // This thread's number of threads is settled before a worker says one for itself, which becomes
+  // the default: once inside LibTorch, and once for what is compiled here from its headers.
+  at::get_num_threads();
+  at::internal::lazy_init_num_threads();
   for (int64_t i = 0; i < std::max<int64_t>(1, options.threads); ++i) {
     threads_.emplace_back([this] { work(); });
   }

@@ -1,9 +1,11 @@
 #include "perceiver/data/loader.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <set>
+#include <thread>
 
 #include "perceiver/core/error_test.h"
 
@@ -87,6 +89,18 @@ TEST(Loader, UnreadableExamplesStopOrAreNamedAndReplaced) {
   const auto ignore = [](const std::string&) {};
   EXPECT_EQ(error_of([&] { batches(Numbers(1, {0}), {.batch = 1, .unreadable = ignore}, 1); }),
             "0.txt: cannot open; 10 examples in a row cannot be read");
+}
+
+// A worker's own number becomes LibTorch's default for threads that have not asked before.
+TEST(Loader, WorkersLeaveTheCallersThreadsAsTheyWere) {
+  std::thread([] {
+    at::set_num_threads(2);
+    const Numbers numbers(4);
+    Loader loader(numbers, {.batch = 4});
+    loader.next();
+    at::internal::lazy_init_num_threads();  // as at::parallel_for begins
+    EXPECT_EQ(at::get_num_threads(), 2);
+  }).join();
 }
 
 TEST(Loader, NothingToLoadIsSaid) {

@@ -59,9 +59,9 @@ TEST(ImageNetTask, ClassifiesAPictureOfAnySize) {
   const Tensor probabilities = task->classify(inputs);
   EXPECT_EQ(probabilities.sizes(), (std::vector<int64_t>{1, 10}));
   EXPECT_NEAR(probabilities.sum().item<double>(), 1.0, 1e-5);
-  EXPECT_EQ(task->encode(inputs).sizes(), (std::vector<int64_t>{1, 128, 256}));
+  EXPECT_EQ(task->encode(inputs).sizes(), (std::vector<int64_t>{1, 64, 256}));
   const std::vector<InputView> views = task->views(inputs);
-  EXPECT_EQ(views[0].grid, (std::vector<int64_t>{32, 32}));
+  EXPECT_EQ(views[0].grid, (std::vector<int64_t>{8, 8}));
   EXPECT_EQ(views[0].pictures.sizes(), (std::vector<int64_t>{1, 3, 32, 32}));
   const std::vector<File> two{picture, picture};
   EXPECT_EQ(error_of([&] { task->read(two); }), "a model of pictures takes one at a time, got 2");
