@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <numbers>
+
 #include "perceiver/core/error.h"
 
 namespace perceiver {
@@ -17,7 +20,35 @@ LanguageImpl::LanguageImpl(const LanguageConfig& config)
       decoder_(register_module(
           "decoder", Decoder(DecoderChannels{config.input_channels, config.encoder.latent_channels},
                              config.decoder, config.semantics))),
-      bias_(register_parameter("bias", new_parameter({config.vocabulary_size}, kZeros))) {}
+      bias_(register_parameter("bias", new_parameter({config.vocabulary_size}, kZeros))) {
+  if (config.place_init == PlaceInit::kSinusoids && !constructs_without_memory()) {
+    start_as_sinusoids();
+  }
+}
+
+// places [n] of a text of M -> [n, channels], as wide as vectors that start at random. Waves of two
+// places up to twice the text, in even steps of their logarithm.
+static Tensor sinusoids(const Tensor& places, int64_t channels, int64_t num_inputs) {
+  const int64_t waves = channels / 2;
+  const auto longest = static_cast<double>(num_inputs);
+  const Tensor share = at::arange(waves) / static_cast<double>(std::max<int64_t>(1, waves - 1));
+  const Tensor angles = places.unsqueeze(1) * (at::pow(longest, -share) * std::numbers::pi);
+  const Tensor features = at::cat({angles.sin(), angles.cos()}, 1);
+  return at::constant_pad_nd(features, {0, channels - 2 * waves}) *
+         (kLearnedVectors.stddev * std::numbers::sqrt2);
+}
+
+void LanguageImpl::start_as_sinusoids() {
+  at::NoGradGuard no_grad;
+  const auto m = static_cast<double>(config_.num_inputs);
+  auto parameters = named_parameters();
+  for (const char* name : {"input.position.weight", "query.queries", "encoder.latents"}) {
+    Tensor& vectors = parameters[name];
+    const auto n = static_cast<double>(vectors.size(0));
+    const Tensor places = (at::arange(vectors.size(0)) + 0.5) * (m / n) - 0.5;
+    vectors.copy_(sinusoids(places, vectors.size(1), config_.num_inputs));
+  }
+}
 
 // Those on a GPU are the trainer's: to look at them would make the CPU wait in every step.
 static void check_positions(const Tensor& positions, int64_t num_inputs) {

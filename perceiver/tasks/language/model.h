@@ -9,6 +9,14 @@
 
 namespace perceiver {
 
+// What the vectors that stand for places start as: the text's positions, the queries for them, and
+// the latents.
+enum class PlaceInit {
+  kRandom,     // as the paper's
+  kSinusoids,  // of the place, so that neighbours begin alike; latents are spread over the text
+};
+constexpr std::array<std::string_view, 2> enum_words(PlaceInit) { return {"random", "sinusoids"}; }
+
 // The defaults are the released bytes model's (Tab. 11).
 struct LanguageConfig {
   int64_t vocabulary_size = ByteTokenizer::kVocabularySize;
@@ -26,6 +34,7 @@ struct LanguageConfig {
   // Width of the token embeddings at the start of training. 1 is haiku's, and what a forward pass
   // of an untrained model shows; the tied logits then start as wide as sqrt(C).
   double token_init_scale = 1.0;
+  PlaceInit place_init = PlaceInit::kRandom;
   Semantics semantics = {};
 };
 
@@ -37,6 +46,7 @@ void fields(Visitor& visit, LanguageConfig& c) {
   visit("encoder", c.encoder);
   visit("decoder", c.decoder);
   visit("token_init_scale", c.token_init_scale, at_least(0.0));
+  visit("place_init", c.place_init);
   visit("semantics", c.semantics);
 }
 
@@ -59,6 +69,8 @@ class LanguageImpl : public torch::nn::Module {
   ModelSummary summary(int64_t num_queries) const;
 
  private:
+  void start_as_sinusoids();
+
   LanguageConfig config_;
   TextInput input_{nullptr};
   Encoder encoder_{nullptr};

@@ -104,6 +104,22 @@ TEST_F(LanguageTest, SummaryIsWhatTheForwardPassCalls) {
   EXPECT_EQ(summary.flops(), recorded_flops([&] { model(random_ids(1, 12)); }));
 }
 
+// A latent between two places starts nearer to them than to any other; queries start as positions.
+TEST_F(LanguageTest, PlacesCanStartAsSinusoids) {
+  LanguageConfig c = tiny();
+  c.place_init = PlaceInit::kSinusoids;
+  c.encoder.latent_channels = c.input_channels;
+  c.encoder.num_latents = c.num_inputs / 2;
+  const Language placed(c);
+  const auto parameters = placed->named_parameters();
+  const Tensor& positions = parameters["input.position.weight"];
+  EXPECT_TRUE(parameters["query.queries"].equal(positions));
+  EXPECT_NEAR(positions.square().mean().item<double>(), 0.02 * 0.02, 1e-8);
+  const Tensor alike = at::mm(parameters["encoder.latents"], positions.t());
+  const Tensor nearest = std::get<0>(std::get<1>(alike.topk(2, 1)).sort(1));
+  EXPECT_TRUE(nearest.flatten().equal(at::arange(c.num_inputs))) << nearest;
+}
+
 TEST(Bert, SummaryIsWhatTheForwardPassCalls) {
   at::NoGradGuard no_grad;
   Bert model(tiny_bert());
