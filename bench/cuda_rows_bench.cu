@@ -69,19 +69,6 @@ void check_add_normalise(const RowShape& s, const Dtypes& d) {
   expect(z.margin_is_untouched() && out.margin_is_untouched(), "%s: margins", where.c_str());
 }
 
-void check_add(int64_t count, int64_t offset, CudaDtype dtype) {
-  DeviceArray z(dtype, count, offset), y(dtype, count, offset);
-  z.set(random_values(count));
-  y.set(random_values(count));
-  const std::vector<float> before = z.get(), added = y.get();
-  std::vector<double> sum;
-  for (size_t i = 0; i < before.size(); ++i) sum.push_back(rounded(dtype, before[i] + added[i]));
-  CUDA_OK(add(count, dtype, z.data(), y.data(), nullptr));
-  CUDA_OK(cudaDeviceSynchronize());
-  expect_near(z.get(), sum, 0, 0, name_of(dtype));
-  expect(z.margin_is_untouched(), "add: margin");
-}
-
 void check_refusals() {
   DeviceArray x(kF32, 4096);
   const auto refused = [&](const RowShape& s, CudaDtype in, CudaDtype out) {
@@ -129,20 +116,12 @@ bool check_rows() {
     }
   }
   check_refusals();
-  bool good = end_section();
+  const bool good = end_section();
   begin_section("add_normalise");
   for (const Dtypes& d : kDtypes) {
     for (const int64_t C : kChannels) {
       check_add_normalise({1, C, C, C}, d);
       check_add_normalise({133, C, C, C / 16 * 16 + 16, true}, d);
-    }
-  }
-  good = end_section() && good;
-  begin_section("add");
-  for (const CudaDtype dtype : {kF32, kBf16, kF16}) {
-    for (const int64_t count : {1, 7, 8, 4099, 1'000'003}) {
-      check_add(count, 0, dtype);
-      check_add(count, 1, dtype);
     }
   }
   return end_section() && good;
@@ -161,16 +140,6 @@ void time_rows() {
   time_normalise(process, {kBf16, kBf16}, true, 10);
   time_normalise(process, {kBf16, kBf16}, true, 1);
   time_normalise(language, {kBf16, kBf16}, true, 1);
-
-  DeviceArray z(kBf16, 8192 * 1280), y(kBf16, z.count());
-  z.set(random_values(1 << 20));
-  y.set({0.0f});
-  print_time("add 8192x1280 bf16 cached",
-             microseconds(40,
-                          [&](int, cudaStream_t stream) {
-                            CUDA_OK(add(z.count(), kBf16, z.data(), y.data(), stream));
-                          }),
-             6.0 * z.count());
 }
 
 }  // namespace perceiver::bench

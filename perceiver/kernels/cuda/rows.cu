@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "perceiver/kernels/cuda/pack.h"
 #include "perceiver/kernels/cuda/rows.h"
 
@@ -183,27 +181,6 @@ cudaError_t dispatch(const RowShape& s, CudaDtype dtype, void* x, const void* y,
   return error;
 }
 
-template <int V, typename T>
-__global__ void __launch_bounds__(256) add_kernel(int64_t count, T* z, const T* y) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x * V;
-  for (int64_t i = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * V; i < count; i += step) {
-    float sum[V], added[V];
-    load_pack(z + i, sum);
-    load_pack(y + i, added);
-#pragma unroll
-    for (int j = 0; j < V; ++j) sum[j] += added[j];
-    store_pack(z + i, sum);
-  }
-}
-
-template <int V, typename T>
-void launch_add(int64_t count, T* z, const T* y, cudaStream_t stream) {
-  if (count == 0) return;
-  constexpr int64_t kPerBlock = 256 * V, kMaxBlocks = 1 << 20;
-  const int64_t blocks = std::min((count + kPerBlock - 1) / kPerBlock, kMaxBlocks);
-  add_kernel<V><<<static_cast<unsigned>(blocks), 256, 0, stream>>>(count, z, y);
-}
-
 }  // namespace
 
 cudaError_t normalise(const RowShape& shape, CudaDtype dtype, const void* x, CudaDtype out_dtype,
@@ -216,18 +193,6 @@ cudaError_t add_normalise(const RowShape& shape, CudaDtype dtype, void* z, const
                           CudaDtype out_dtype, void* out, cudaStream_t stream) {
   if (y == nullptr) return cudaErrorInvalidValue;
   return dispatch(shape, dtype, z, y, out_dtype, out, stream);
-}
-
-cudaError_t add(int64_t count, CudaDtype dtype, void* z, const void* y, cudaStream_t stream) {
-  with_dtype(dtype, [&]<typename T>(T*) {
-    constexpr int V = 16 / sizeof(T);
-    T* sums = static_cast<T*>(z);
-    const T* added = static_cast<const T*>(y);
-    const int64_t packed = is_aligned(z, 16) && is_aligned(y, 16) ? count / V * V : 0;
-    launch_add<V>(packed, sums, added, stream);
-    launch_add<1>(count - packed, sums + packed, added + packed, stream);
-  });
-  return cudaGetLastError();
 }
 
 }  // namespace perceiver

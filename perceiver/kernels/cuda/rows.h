@@ -31,7 +31,4 @@ cudaError_t normalise(const RowShape& shape, CudaDtype dtype, const void* x, Cud
 cudaError_t add_normalise(const RowShape& shape, CudaDtype dtype, void* z, const void* y,
                           CudaDtype out_dtype, void* out, cudaStream_t stream);
 
-// z [count] += y [count]
-cudaError_t add(int64_t count, CudaDtype dtype, void* z, const void* y, cudaStream_t stream);
-
 }  // namespace perceiver
