@@ -11,6 +11,7 @@
 #include "perceiver/kernels/attention_hopper.h"
 #include "perceiver/kernels/attention_library.h"
 #include "perceiver/kernels/attention_reference.h"
+#include "perceiver/kernels/attention_resident.h"
 #include "perceiver/kernels/attention_tiled.h"
 
 namespace perceiver {
@@ -21,6 +22,7 @@ std::string never_refuses(const AttentionCase&) { return ""; }
 // Fastest first. The reference is last: it takes everything.
 constexpr std::array kKernels = {
     AttentionKernel{"hopper", attend_hopper_refusal, attend_hopper},
+    AttentionKernel{"resident", attend_resident_refusal, attend_resident},
     AttentionKernel{"blocks", attend_blocks_refusal, attend_blocks},
     AttentionKernel{"library", attend_library_refusal, attend_library},
     AttentionKernel{"tiled", attend_tiled_refusal, attend_tiled},

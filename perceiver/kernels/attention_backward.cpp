@@ -38,12 +38,13 @@ Tensor score_gradient(const Tensor& weights, const Tensor& along, Tensor gains, 
 
 struct AttendFunction : torch::autograd::Function<AttendFunction> {
   static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& q, const Tensor& k,
-                        const Tensor& v, const std::optional<Tensor>& kv_mask,
-                        AttentionForward run) {
+                        const Tensor& v, const std::optional<Tensor>& kv_mask, AttentionForward run,
+                        AttentionBackward backward) {
     const AttentionResult result =
         run({.q = q, .k = k, .v = v, .kv_mask = kv_mask.value_or(Tensor())});
     context->save_for_backward({q, k, v, result.out, result.log_sum});
     context->saved_data["kv_mask"] = kv_mask;
+    context->saved_data["backward"] = reinterpret_cast<int64_t>(backward);
     return result.out;
   }
 
@@ -55,8 +56,10 @@ struct AttendFunction : torch::autograd::Function<AttendFunction> {
         .k = saved[1],
         .v = saved[2],
         .kv_mask = context->saved_data["kv_mask"].toOptional<Tensor>().value_or(Tensor())};
-    const AttentionGradients g = attention_gradients(in, {saved[3], saved[4]}, grads[0]);
-    return {g.q, g.k, g.v, Tensor(), Tensor()};
+    at::NoGradGuard no_grad;
+    const auto run = reinterpret_cast<AttentionBackward>(context->saved_data["backward"].toInt());
+    const AttentionGradients g = run(in, {saved[3], saved[4]}, grads[0]);
+    return {g.q, g.k, g.v, Tensor(), Tensor(), Tensor()};
   }
 };
 
@@ -94,12 +97,13 @@ AttentionGradients attention_gradients(const AttentionInputs& in, const Attentio
   return g;
 }
 
-Tensor attend_with_backward(const AttentionInputs& in, AttentionForward forward) {
+Tensor attend_with_backward(const AttentionInputs& in, AttentionForward forward,
+                            AttentionBackward backward) {
   const bool needed = at::GradMode::is_enabled() &&
                       (in.q.requires_grad() || in.k.requires_grad() || in.v.requires_grad());
   if (!needed) return forward(in).out;
   const auto mask = in.kv_mask.defined() ? std::optional(in.kv_mask) : std::nullopt;
-  return AttendFunction::apply(in.q, in.k, in.v, mask, forward);
+  return AttendFunction::apply(in.q, in.k, in.v, mask, forward, backward);
 }
 
 }  // namespace perceiver

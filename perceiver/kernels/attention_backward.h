@@ -22,8 +22,11 @@ struct AttentionGradients {
 AttentionGradients attention_gradients(const AttentionInputs& inputs, const AttentionResult& result,
                                        const Tensor& grad);
 
-// `forward`, differentiable through attention_gradients().
+// `forward`, differentiable through `backward`.
 using AttentionForward = AttentionResult (*)(const AttentionInputs&);
-Tensor attend_with_backward(const AttentionInputs& inputs, AttentionForward forward);
+using AttentionBackward = AttentionGradients (*)(const AttentionInputs&, const AttentionResult&,
+                                                 const Tensor& grad);
+Tensor attend_with_backward(const AttentionInputs& inputs, AttentionForward forward,
+                            AttentionBackward backward = attention_gradients);
 
 }  // namespace perceiver

@@ -145,6 +145,20 @@ TEST(AttendReference, MaskedRowsHaveFiniteGradients) {
   EXPECT_TRUE(in.q.grad().eq(0).all().item<bool>());
 }
 
+// Outputs and gradients of a kernel that takes bfloat16 alone.
+void expect_as_exact_as_definition(const AttentionInputs& in, const char* kernel) {
+  const Tensor exact = attend_reference(to(in, at::kDouble));
+  const double plain = max_error(attend_reference(in), exact);
+  EXPECT_LE(max_error(attend(in, kernel), exact), 2 * plain + 1e-3);
+  const Tensor direction = at::randn_like(exact);
+  const auto right = gradients(to(in, at::kDouble), "reference", direction);
+  const auto rounded = gradients(in, "reference", direction.to(at::kBFloat16));
+  const auto ours = gradients(in, kernel, direction.to(at::kBFloat16));
+  for (size_t i = 0; i < right.size(); ++i) {
+    EXPECT_LE(max_error(ours[i], right[i]), 2 * max_error(rounded[i], right[i]) + 1e-3) << i;
+  }
+}
+
 // The wide heads that our kernel for Hopper GPUs takes, forward and backward, masked and not.
 TEST(AttendHopper, IsAsExactAsTheDefinition) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
@@ -159,21 +173,82 @@ TEST(AttendHopper, IsAsExactAsTheDefinition) {
                           .qk_channels = channels,
                           .v_channels = channels};
     if (!attend_hopper_refusal(c).empty()) GTEST_SKIP() << attend_hopper_refusal(c);
-    for (const bool masked : {false, true}) {
-      if (masked) in.kv_mask = at::rand({2, 999}, at::kCUDA) < 0.7;
-      const Tensor exact = attend_reference(to(in, at::kDouble));
-      const double plain = max_error(attend_reference(in), exact);
-      EXPECT_LE(max_error(attend(in, "hopper"), exact), 2 * plain + 1e-3);
-      const Tensor direction = at::randn_like(exact);
-      const auto right = gradients(to(in, at::kDouble), "reference", direction);
-      const auto rounded = gradients(in, "reference", direction.to(at::kBFloat16));
-      const auto ours = gradients(in, "hopper", direction.to(at::kBFloat16));
-      for (size_t i = 0; i < right.size(); ++i) {
-        EXPECT_LE(max_error(ours[i], right[i]), 2 * max_error(rounded[i], right[i]) + 1e-3) << i;
-      }
-    }
+    expect_as_exact_as_definition(in, "hopper");
+    in.kv_mask = at::rand({2, 999}, at::kCUDA) < 0.7;
+    expect_as_exact_as_definition(in, "hopper");
   }
 }
+
+// Heads of language and of the small models; lengths within, at and beyond what a warp, a pass over
+// keys and a block of queries have; queries, keys and values apart, and side by side in rows.
+class AttendResident : public testing::TestWithParam<Shape> {
+ protected:
+  void SetUp() override {
+    if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+    at::manual_seed(1);
+  }
+
+  static AttentionInputs drawn(const Shape& s) {
+    const auto rows = [&](int64_t elements, int64_t channels) {
+      return at::randn({s.batch, s.heads, elements, channels}, at::kCUDA).to(at::kBFloat16);
+    };
+    return {rows(s.queries, s.qk_channels), rows(s.keys, s.qk_channels),
+            rows(s.keys, s.v_channels)};
+  }
+};
+
+TEST_P(AttendResident, IsAsExactAsTheDefinition) {
+  const Shape& s = GetParam();
+  AttentionInputs in = drawn(s);
+  expect_as_exact_as_definition(in, "resident");
+  in.kv_mask = at::rand({s.batch, s.keys}, at::kCUDA) < 0.7;
+  expect_as_exact_as_definition(in, "resident");
+  in.kv_mask[0].fill_(false);
+  expect_as_exact_as_definition(in, "resident");
+  EXPECT_TRUE(attend(in, "resident")[0].eq(0).all().item<bool>());
+}
+
+TEST_P(AttendResident, TakesFloat16WithoutGradients) {
+  const AttentionInputs in = to(drawn(GetParam()), at::kHalf);
+  const Tensor exact = attend_reference(to(in, at::kDouble));
+  EXPECT_LE(max_error(attend(in, "resident"), exact),
+            2 * max_error(attend_reference(in), exact) + 1e-3);
+}
+
+TEST_P(AttendResident, TakesAndGivesRowsSideBySide) {
+  const Shape& s = GetParam();
+  if (s.queries != s.keys) GTEST_SKIP() << "queries and keys of different elements";
+  const int64_t f = s.heads * s.qk_channels, v = s.heads * s.v_channels;
+  const Tensor rows =
+      at::randn({s.batch, s.keys, 2 * f + v}, at::kCUDA).to(at::kBFloat16).requires_grad_();
+  const auto heads = [&](int64_t begin, int64_t channels) {
+    return rows.narrow(2, begin, s.heads * channels)
+        .unflatten(2, {s.heads, channels})
+        .transpose(1, 2);
+  };
+  const AttentionInputs in{heads(0, s.qk_channels), heads(f, s.qk_channels),
+                           heads(2 * f, s.v_channels)};
+  const Tensor direction = at::randn_like(in.v);
+  attend(in, "resident").backward(direction);
+  const auto apart =
+      gradients({in.q.contiguous(), in.k.contiguous(), in.v.contiguous()}, "resident", direction);
+  const auto put = [](const Tensor& x) { return x.transpose(1, 2).flatten(2); };
+  EXPECT_TRUE(rows.grad().equal(at::cat({put(apart[0]), put(apart[1]), put(apart[2])}, 2)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, AttendResident,
+                         testing::Values(Shape{"language_self", 2, 8, 256, 256, 32, 160},
+                                         Shape{"language_some_queries", 2, 3, 77, 200, 32, 160},
+                                         Shape{"language_decode", 2, 8, 100, 256, 32, 96},
+                                         Shape{"small_language_encode", 2, 8, 128, 256, 16, 32},
+                                         Shape{"small_language_self", 2, 8, 128, 128, 16, 32},
+                                         Shape{"small_picture_encode", 2, 16, 64, 64, 16, 16},
+                                         Shape{"small_picture_self", 2, 8, 64, 64, 32, 32},
+                                         Shape{"small_flow_self", 1, 8, 512, 512, 32, 32},
+                                         Shape{"sixty_four", 1, 2, 200, 129, 64, 64},
+                                         Shape{"one", 2, 2, 1, 1, 16, 16},
+                                         Shape{"odd", 2, 2, 33, 31, 16, 32}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
   const AttentionCase c{
@@ -181,6 +256,7 @@ TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
   EXPECT_EQ(select_attention_kernel(c).name, "reference");
   EXPECT_EQ(attention_refusals(c),
             (std::vector<std::string>{"hopper: needs the GPU, the tensors are on cpu",
+                                      "resident: needs the GPU, the tensors are on cpu",
                                       "blocks: needs the GPU, the tensors are on cpu",
                                       "library: needs the GPU, the tensors are on cpu",
                                       "tiled: does not drop attention weights"}));
@@ -188,8 +264,8 @@ TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
             "attention kernel 'tiled' cannot take batch 1 x heads 1, 4 queries, 4 keys:\n"
             "  tiled: does not drop attention weights");
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tild"); }),
-            "unknown attention kernel 'tild'; known: auto, check, hopper, blocks, library, tiled, "
-            "reference");
+            "unknown attention kernel 'tild'; known: auto, check, hopper, resident, blocks, "
+            "library, tiled, reference");
 }
 
 TEST(CheckAttention, OneWrongOutputOfManyIsFound) {

@@ -9,6 +9,7 @@
 #include "perceiver/kernels/training_rows.h"
 #include "perceiver/kernels/wide_attention.h"
 #include "perceiver/nn/mlp.h"
+#include "perceiver/nn/narrow_weights.h"
 #include "perceiver/nn/packed.h"
 
 namespace perceiver {
@@ -27,24 +28,10 @@ Tensor like(const Tensor& rows, at::IntArrayRef sizes) {
   return rows.view(shape);
 }
 
-// Weights [out, in] one below the other, with zeros behind the last row and behind every row.
-Tensor stacked(at::TensorList weights, at::ScalarType dtype, int64_t out, int64_t in) {
-  const Tensor all = at::empty({out, in}, weights[0].options().dtype(dtype));
-  int64_t row = 0;
-  for (const Tensor& w : weights) {
-    all.narrow(0, row, w.size(0)).narrow(1, 0, w.size(1)).copy_(w);
-    row += w.size(0);
-  }
-  if (row < out) all.narrow(0, row, out - row).zero_();
-  const int64_t channels = weights[0].size(1);
-  if (channels < in) all.narrow(1, channels, in - channels).zero_();
-  return all;
-}
-
 Tensor stacked_biases(at::TensorList biases, at::ScalarType dtype, int64_t out) {
   std::vector<Tensor> columns;
   for (const Tensor& b : biases) columns.push_back(b.unsqueeze(1));
-  return stacked(columns, dtype, out, 1).squeeze(1);
+  return stacked_weights(columns, dtype, out, 1).squeeze(1);
 }
 
 // a [R, m], b [R, n] -> a^T b [m, n]: the gradient of a weight, not rounded to the rows' dtype
@@ -59,6 +46,36 @@ int64_t total_rows(at::TensorList weights) {
   return rows;
 }
 
+// Gradients of outputs that lie side by side, [B, N, width] each, as rows [R, out] of `like`'s
+// dtype and their sum. The first of `gradients` is another's. Attention may have put them so
+// already.
+SummedRows side_by_side(const variable_list& gradients, at::IntArrayRef widths, int64_t rows,
+                        const Tensor& like) {
+  const int64_t out = like.size(0);
+  const Tensor& first = gradients[1];
+  bool already = first.defined() && first.scalar_type() == like.scalar_type();
+  for (size_t i = 0, column = 0; already && i < widths.size(); column += widths[i++]) {
+    const Tensor& part = gradients[i + 1];
+    already = part.defined() && part.is_alias_of(first) && part.stride(2) == 1 &&
+              part.stride(1) == out && part.stride(0) == out * part.size(1) &&
+              part.storage_offset() == first.storage_offset() + static_cast<int64_t>(column);
+  }
+  if (already) {
+    const Tensor all = first.as_strided({rows, out}, {out, 1});
+    return {all, copy_and_sum(all, all)};
+  }
+  const Tensor all = at::empty({rows, out}, like.options());
+  std::vector<Tensor> sums;
+  int64_t column = 0;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const Tensor part = all.narrow(1, column, widths[i]);
+    const Tensor& given = gradients[i + 1];
+    sums.push_back(given.defined() ? copy_and_sum(rows_of(given), part) : part.zero_().sum(0));
+    column += widths[i];
+  }
+  return {all, at::cat(sums)};
+}
+
 // Outputs: x itself, and one for each weight.
 struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
   static variable_list forward(AutogradContext* context, const Tensor& x, const Tensor& scale,
@@ -69,7 +86,7 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
     const auto narrow = static_cast<at::ScalarType>(dtype);
     const int64_t padded = padded_channels(x.size(2)), out = total_rows(weights);
     const NormedRows rows = layer_norm_rows(rows_of(x), {}, scale, offset, narrow, padded);
-    const Tensor weight = stacked(weights, narrow, out, padded);
+    const Tensor weight = stacked_weights(weights, narrow, out, padded);
     const Tensor all = at::addmm(stacked_biases(biases, narrow, out), rows.normed, weight.t());
     context->save_for_backward({scale, rows.z, rows.normed, rows.mean, rows.rstd, weight});
     context->saved_data["sizes"] = x.sizes();
@@ -93,16 +110,7 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
     const NormedRows rows{saved[1], saved[2], saved[3], saved[4]};
     const auto sizes = context->saved_data["sizes"].toIntVector();
     const auto widths = context->saved_data["widths"].toIntVector();
-    const Tensor all = at::empty({rows.z.size(0), weight.size(0)}, weight.options());
-    std::vector<Tensor> bias_gradients;
-    int64_t column = 0;
-    for (size_t i = 0; i < widths.size(); ++i) {
-      const Tensor part = all.narrow(1, column, widths[i]);
-      const Tensor& given = gradients[i + 1];
-      bias_gradients.push_back(given.defined() ? copy_and_sum(rows_of(given), part)
-                                               : part.zero_().sum(0));
-      column += widths[i];
-    }
+    const auto [all, bias_sums] = side_by_side(gradients, widths, rows.z.size(0), weight);
     const Tensor weight_gradients = weight_gradient(all, rows.normed);
     const bool wanted = context->needs_input_grad(0);
     const bool passed = wanted && gradients[0].defined();
@@ -110,12 +118,12 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
         at::mm(all, weight), rows, scale, passed ? rows_of(gradients[0]) : Tensor(),
         wanted ? WantedRows::kWide : WantedRows::kNone);
     variable_list result = {wanted ? norm.z.view(sizes) : Tensor(), norm.scale, norm.offset};
-    column = 0;
+    int64_t column = 0;
     for (const int64_t width : widths) {
       result.push_back(weight_gradients.narrow(0, column, width).narrow(1, 0, rows.z.size(1)));
       column += width;
     }
-    for (const Tensor& b : bias_gradients) result.push_back(b);
+    for (const Tensor& b : bias_sums.split_with_sizes(widths)) result.push_back(b);
     result.emplace_back();  // of dtype
     return result;
   }
@@ -133,9 +141,9 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
     const int64_t channels = scale.size(0), padded = padded_channels(channels);
     const int64_t hidden = padded_channels(widen_bias.size(0));
     const Tensor a = rows_of(attended);
-    const Tensor wo = stacked({output_weight}, narrow, padded, a.size(1));
-    const Tensor w1 = stacked({widen_weight}, narrow, hidden, padded);
-    const Tensor w2 = stacked({narrow_weight}, narrow, padded, hidden);
+    const Tensor wo = stacked_weights({output_weight}, narrow, padded, a.size(1));
+    const Tensor w1 = stacked_weights({widen_weight}, narrow, hidden, padded);
+    const Tensor w2 = stacked_weights({narrow_weight}, narrow, padded, hidden);
     const Tensor y = at::addmm(stacked_biases({output_bias}, narrow, padded), a, wo.t());
     const NormedRows rows =
         x ? layer_norm_rows(rows_of(*x), y, scale, offset, narrow, padded)

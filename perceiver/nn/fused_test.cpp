@@ -28,6 +28,8 @@ const Case kCases[] = {
     {"no_residual", 30, 7, 24, 40, {.num_heads = 2, .query_residual = false}},
     {"no_residual_odd_channels", 30, 7, 21, 40, {.num_heads = 2, .query_residual = false}},
     {"masked", 12, 50, 40, 24, {.num_heads = 2}, true},
+    // On a GPU, heads of 16 and 32 and of 64 channels are those of a kernel of our own.
+    {"resident_heads", 30, 50, 64, 40, {.num_heads = 2, .qk_channels = 32, .v_channels = 64}, true},
 };
 
 // A cross-attend and a self-attend of its result, and every gradient.
@@ -132,6 +134,37 @@ INSTANTIATE_TEST_SUITE_P(All, FusedTest,
                            return std::string(std::get<0>(info.param).name) +
                                   (std::get<1>(info.param) == Gelu::kTanh ? "_tanh" : "_erf");
                          });
+
+// The gradient of cat() is one array for all that was put together.
+TEST(ProjectNormed, TakesGradientsThatLieSideBySide) {
+  at::manual_seed(3);
+  LayerNorm norm(5);
+  std::vector<Linear> layers = {Linear(5, 4, LinearInit::kAttend),
+                                Linear(5, 2, LinearInit::kAttend),
+                                Linear(5, 6, LinearInit::kAttend)};
+  std::vector<Tensor> wanted = norm->parameters();
+  for (const Linear& layer : layers) {
+    for (const Tensor& p : layer->parameters()) wanted.push_back(p);
+  }
+  const Tensor x = at::randn({2, 3, 5}, at::kDouble).requires_grad_();
+  wanted.push_back(x);
+  norm->to(at::kDouble);
+  for (Linear& layer : layers) layer->to(at::kDouble);
+  const Tensor direction = at::randn({2, 3, 12}, at::kDouble);
+  const auto gradients = [&](const std::vector<Tensor>& outputs) {
+    for (Tensor& p : wanted) p.mutable_grad() = Tensor();
+    at::cat(outputs, 2).backward(direction);
+    std::vector<Tensor> made;
+    for (const Tensor& p : wanted) made.push_back(p.grad().clone());
+    return made;
+  };
+  const auto fused = gradients(project_normed(x, norm, layers, at::kDouble).outputs);
+  const Tensor normed = norm(x);
+  const auto plain = gradients({layers[0](normed), layers[1](normed), layers[2](normed)});
+  for (size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_TRUE(at::allclose(fused[i], plain[i], 1e-9, 1e-11)) << i;
+  }
+}
 
 TEST(FusedDtypeTest, IsUsedOnlyWhereAGradientIsWanted) {
   const Tensor x = at::ones({1, 2, 3});

@@ -90,6 +90,7 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
   for (auto& item : task_.model().named_parameters()) {
     if (!item.value().requires_grad()) continue;
     item.value().mutable_grad() = at::zeros_like(item.value());
+    trained_.push_back(item.value());
     gradients_.push_back(item.value().grad());
     parameters.push_back({item.key(), item.value()});
   }
@@ -168,13 +169,33 @@ double Trainer::learning_rate() const {
 
 Loss Trainer::pass(const Example& batch) {
   const RecomputeScope recompute(config_.recompute);
+  const NarrowWeights::Scope narrow(narrow_weights_);
   Loss loss;
   {
     const AutocastScope autocast(options_.device.type(), dtype_of(config_));
     loss = task_.loss(batch);
   }
-  loss.sum.backward();
+  add_gradients(loss.sum);
   return {loss.sum.detach(), loss.weight.detach()};
+}
+
+// Autograd would add to each gradient by a kernel of its own: it is left to make new ones, which
+// are added all at once.
+void Trainer::add_gradients(const Tensor& loss) {
+  for (Tensor& parameter : trained_) parameter.mutable_grad() = Tensor();
+  loss.backward();
+  at::NoGradGuard no_grad;
+  std::vector<Tensor> sums, added;
+  for (size_t i = 0; i < trained_.size(); ++i) {
+    const Tensor made = std::exchange(trained_[i].mutable_grad(), gradients_[i]);
+    if (!made.defined()) continue;
+    if (made.strides() == gradients_[i].strides()) {
+      sums.push_back(gradients_[i]), added.push_back(made);
+    } else {
+      gradients_[i].add_(made);
+    }
+  }
+  if (!sums.empty()) at::_foreach_add_(sums, added);
 }
 
 Trainer::Step Trainer::step() {

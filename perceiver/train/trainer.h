@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "perceiver/data/loader.h"
+#include "perceiver/nn/narrow_weights.h"
 #include "perceiver/optim/optimizer.h"
 #include "perceiver/train/checkpoint.h"
 #include "perceiver/train/meter.h"
@@ -54,6 +55,7 @@ class Trainer {
   Example next_batch();
   double learning_rate() const;
   Loss pass(const Example& batch);  // forward, and backward into gradients_
+  void add_gradients(const Tensor& loss);
   void check_finite(const Step& result, const RunFolder& folder) const;
   void evaluate_and_keep_best(RunFolder& folder);
   NamedTensors state() const;  // what a checkpoint holds beside the weights
@@ -63,7 +65,8 @@ class Trainer {
   Task& task_;
   TrainConfig config_;
   TrainerOptions options_;
-  std::vector<Tensor> gradients_;
+  std::vector<Tensor> trained_, gradients_;  // parameters, and where their gradients add up
+  NarrowWeights narrow_weights_;
   RecordedPass recorded_pass_{[this](const Example& batch) { return pass(batch); }};
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: not wanted

@@ -2,14 +2,24 @@
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/fused_optimizer.h"
 #include "perceiver/kernels/cuda/glue.h"
+#include "perceiver/kernels/cuda/resident_glue.h"
 #include "perceiver/kernels/cuda/training_glue.h"
 
 namespace perceiver {
 
-[[noreturn]] static void refuse() { fail("this program was built without CUDA kernels"); }
+constexpr const char* kNone = "this program was built without CUDA kernels";
 
-std::string cuda_hopper_refusal(const Tensor&, const Tensor&, const Tensor&) {
-  return "this program was built without CUDA kernels";
+[[noreturn]] static void refuse() { fail("{}", kNone); }
+
+std::string cuda_hopper_refusal(const Tensor&, const Tensor&, const Tensor&) { return kNone; }
+
+std::string cuda_resident_refusal(const AttentionCase&) { return kNone; }
+
+AttentionResult cuda_attend_resident(const AttentionInputs&) { refuse(); }
+
+AttentionGradients cuda_resident_gradients(const AttentionInputs&, const AttentionResult&,
+                                           const Tensor&) {
+  refuse();
 }
 
 Tensor cuda_attend_hopper(const Tensor&, const Tensor&, const Tensor&, const Tensor&, double,

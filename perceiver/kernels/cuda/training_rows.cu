@@ -51,6 +51,42 @@ struct Held {
   }
 };
 
+// A row on its way: asked for, in its own dtype, and not yet looked at.
+template <typename T, typename H>
+struct Ahead {
+  static constexpr int kTogether = H::V * sizeof(T) > 16 ? 16 / sizeof(T) : H::V;
+  Pack<T, kTogether> at[H::kItems][H::V / kTogether];
+
+  // Zeros behind the row's end.
+  __device__ void load(const T* row, int channels) {
+#pragma unroll
+    for (int i = 0; i < H::kItems; ++i) {
+#pragma unroll
+      for (int k = 0; k < H::V / kTogether; ++k) {
+        if (H::channel(i) < channels) {
+          at[i][k] =
+              *reinterpret_cast<const Pack<T, kTogether>*>(row + H::channel(i) + k * kTogether);
+        } else {
+#pragma unroll
+          for (int j = 0; j < kTogether; ++j) at[i][k].at[j] = from_float<T>(0.0f);
+        }
+      }
+    }
+  }
+
+  __device__ H arrived() const {
+    H held;
+#pragma unroll
+    for (int i = 0; i < H::kItems; ++i) {
+#pragma unroll
+      for (int j = 0; j < H::V; ++j) {
+        held.at[i][j] = to_float(at[i][j / kTogether].at[j % kTogether]);
+      }
+    }
+    return held;
+  }
+};
+
 template <int V>
 __device__ void zero_padding(Narrow* row, int64_t channels, int64_t padded) {
   const float zeros[V] = {};
@@ -132,17 +168,27 @@ __global__ void __launch_bounds__(kMaxThreads) layer_norm_gradient_kernel(LayerN
   const float share = 1.0f / static_cast<float>(channels);
   H scale, scale_sum{}, offset_sum{}, out_sum{};
   scale.load(p.scale, channels);
+  // A row is asked for while the one before it is worked on.
+  Ahead<Narrow, H> next_g;
+  Ahead<T, H> next_z, next_passed;
+  float next_mean = 0, next_rstd = 0;
+  const auto ask = [&](int64_t row) {
+    const int there = row < p.rows ? channels : 0;
+    next_g.load(static_cast<const Narrow*>(p.gradient) + row * p.gradient_stride, there);
+    next_z.load(static_cast<const T*>(p.z) + row * p.z_stride, there);
+    next_passed.load(static_cast<const T*>(p.passed) + row * channels, p.passed ? there : 0);
+    next_mean = there ? p.mean[row] : 0.0f, next_rstd = there ? p.rstd[row] : 0.0f;
+  };
+  ask(int64_t{blockIdx.x} * blockDim.y + threadIdx.y);
   int turn = 0;
-  for (int64_t first = int64_t{blockIdx.x} * blockDim.y; first < p.rows;
-       first += int64_t{gridDim.x} * blockDim.y) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.y;
+  for (int64_t first = int64_t{blockIdx.x} * blockDim.y; first < p.rows; first += step) {
     const int64_t row = first + threadIdx.y;
     const int here = row < p.rows ? channels : 0;
-    H g, z;
-    g.load(static_cast<const Narrow*>(p.gradient) + row * p.gradient_stride, here);
-    z.load(static_cast<const T*>(p.z) + row * p.z_stride, here);
-    H passed{};  // asked for before the barrier, so that it comes meanwhile
-    if (p.passed != nullptr) passed.load(static_cast<const T*>(p.passed) + row * channels, here);
-    const float mean = here ? p.mean[row] : 0.0f, rstd = here ? p.rstd[row] : 0.0f;
+    H g = next_g.arrived(), z = next_z.arrived();
+    const H passed = next_passed.arrived();
+    const float mean = next_mean, rstd = next_rstd;
+    ask(row + step);
     float2 sums = {0, 0};
     z.each(here, [&](float& v, int i, int j) {
       v = (v - mean) * rstd;
@@ -277,6 +323,7 @@ __global__ void __launch_bounds__(32 * kColumnRows) columns_kernel(ColumnPass p)
     }
 #pragma unroll
     for (int j = 0; j < V; ++j) sum[j] += x[j];
+    if (kOperation == ColumnOperation::kCopy && p.out == p.x) continue;
     store_pack(static_cast<Narrow*>(p.out) + row * p.out_stride + column, x);
   }
 #pragma unroll
