@@ -5,70 +5,90 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 
+#include <map>
+
 namespace perceiver {
 
-constexpr int kCallsBefore = 3;  // they choose kernels and take memory, which a graph may not
+namespace {
 
-static bool same_sizes(const Example& a, const Example& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](auto& x, auto& y) {
-           return x.first == y.first && x.second.sizes() == y.second.sizes() &&
-                  x.second.dtype() == y.second.dtype();
-         });
+constexpr int kCallsBefore = 3;        // they choose kernels and take memory, which a graph may not
+constexpr size_t kMostRecordings = 8;  // of batches of as many sizes
+
+std::vector<int64_t> key_of(const Example& batch) {
+  std::vector<int64_t> key;
+  for (const auto& [name, tensor] : batch) {
+    key.push_back(tensor.dim());
+    key.insert(key.end(), tensor.sizes().begin(), tensor.sizes().end());
+    key.push_back(static_cast<int64_t>(tensor.scalar_type()));
+  }
+  return key;
 }
 
-class RecordedPass::Recording {
+struct Recording {
+  int calls = 0;
+  bool impossible = false;
+  at::cuda::CUDAGraph graph;
+  Example batch;  // where the graph reads; empty until it is recorded
+  Loss loss;
+};
+
+// Recording computes nothing: the gradients stay as they are.
+void record(Recording& r, const Example& batch, const RecordedPass::Pass& pass,
+            at::cuda::MempoolId_t memory) {
+  for (const auto& [name, tensor] : batch) r.batch[name] = tensor.clone();
+  c10::cuda::device_synchronize();
+  c10::cuda::CUDACachingAllocator::emptyCache();  // graphs have memory of their own
+  const c10::cuda::CUDAStreamGuard guard(c10::cuda::getStreamFromPool());
+  r.graph.capture_begin(memory, cudaStreamCaptureModeThreadLocal);
+  try {
+    r.loss = pass(r.batch);
+    r.graph.capture_end();
+  } catch (const std::exception&) {
+    try {
+      r.graph.capture_end();
+    } catch (const std::exception&) {  // the failed recording, once more
+    }
+    r.impossible = true;
+  }
+  c10::cuda::device_synchronize();
+}
+
+}  // namespace
+
+class RecordedPass::Recordings {
  public:
   Loss run(const Example& batch, const Pass& pass) {
-    if (impossible_) return pass(batch);
-    if (!same_sizes(batch, batch_)) {
-      if (recorded_) return pass(batch);  // the last of an epoch, say
-      batch_ = batch;
-      calls_ = 0;
-    }
-    if (calls_++ < kCallsBefore) return pass(batch);
-    if (!recorded_) record(pass);
-    if (impossible_) return pass(batch);
-    for (auto& [name, tensor] : batch_) tensor.copy_(batch.at(name), /*non_blocking=*/true);
-    graph_.replay();
-    return {loss_.sum.clone(), loss_.weight.clone()};
+    std::vector<int64_t> key = key_of(batch);
+    if (!recordings_.contains(key) && !make_room()) return pass(batch);
+    Recording& r = recordings_[std::move(key)];
+    if (r.impossible || r.calls++ < kCallsBefore) return pass(batch);
+    if (r.batch.empty()) record(r, batch, pass, memory_);
+    if (r.impossible) return pass(batch);
+    for (auto& [name, tensor] : r.batch) tensor.copy_(batch.at(name), /*non_blocking=*/true);
+    r.graph.replay();
+    return {r.loss.sum.clone(), r.loss.weight.clone()};
   }
 
  private:
-  // Recording computes nothing: the gradients stay as they are.
-  void record(const Pass& pass) {
-    for (auto& [name, tensor] : batch_) tensor = tensor.clone();
-    c10::cuda::device_synchronize();
-    c10::cuda::CUDACachingAllocator::emptyCache();  // the graph has memory of its own
-    const c10::cuda::CUDAStreamGuard guard(c10::cuda::getStreamFromPool());
-    graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
-    try {
-      loss_ = pass(batch_);
-      graph_.capture_end();
-      recorded_ = true;
-    } catch (const std::exception&) {
-      try {
-        graph_.capture_end();
-      } catch (const std::exception&) {  // the failed recording, once more
-      }
-      impossible_ = true;
-    }
-    c10::cuda::device_synchronize();
+  // Sizes seen too seldom to be recorded give way to new ones.
+  bool make_room() {
+    if (recordings_.size() < kMostRecordings) return true;
+    return std::erase_if(recordings_, [](const auto& item) { return item.second.batch.empty(); }) >
+           0;
   }
 
-  int calls_ = 0;
-  bool recorded_ = false, impossible_ = false;
-  at::cuda::CUDAGraph graph_;
-  Example batch_;
-  Loss loss_;
+  // All graphs work in the same memory: one runs at a time, and what it returns is copied.
+  at::cuda::MempoolId_t memory_ = at::cuda::graph_pool_handle();
+  std::map<std::vector<int64_t>, Recording> recordings_;
 };
 
 RecordedPass::RecordedPass(Pass pass)
-    : pass_(std::move(pass)), recording_(std::make_unique<Recording>()) {}
+    : pass_(std::move(pass)), recordings_(std::make_unique<Recordings>()) {}
 RecordedPass::~RecordedPass() = default;
 
 Loss RecordedPass::operator()(const Example& batch) {
   const bool on_gpu = !batch.empty() && batch.begin()->second.is_cuda();
-  return on_gpu ? recording_->run(batch, pass_) : pass_(batch);
+  return on_gpu ? recordings_->run(batch, pass_) : pass_(batch);
 }
 
 }  // namespace perceiver

@@ -9,8 +9,8 @@
 namespace perceiver {
 
 // A forward and backward pass that a GPU is told once and repeats: after a few calls with batches
-// of the same sizes its kernels are recorded as a CUDA graph, and replayed from then on. On a CPU,
-// and where recording fails, it is called each time.
+// of the same sizes its kernels are recorded as a CUDA graph, one for each of a few sizes, and
+// replayed from then on. On a CPU, and where recording fails, it is called each time.
 class RecordedPass {
  public:
   // Adds to the gradients of parameters, which stay where they are in memory.
@@ -22,9 +22,9 @@ class RecordedPass {
   Loss operator()(const Example& batch);
 
  private:
-  class Recording;
+  class Recordings;
   Pass pass_;
-  std::unique_ptr<Recording> recording_;
+  std::unique_ptr<Recordings> recordings_;
 };
 
 }  // namespace perceiver

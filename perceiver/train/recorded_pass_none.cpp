@@ -3,7 +3,7 @@
 
 namespace perceiver {
 
-class RecordedPass::Recording {};
+class RecordedPass::Recordings {};
 
 RecordedPass::RecordedPass(Pass pass) : pass_(std::move(pass)) {}
 RecordedPass::~RecordedPass() = default;

@@ -104,11 +104,17 @@ MaskedTextDataset::MaskedTextDataset(Documents documents, const MaskingTokenizer
       config_(config),
       num_inputs_(num_inputs) {}
 
+int64_t MaskedTextDataset::length_of_example(Rng& rng) const {
+  if (config_.shorter_share == 0.0 || !rng.chance(config_.shorter_share)) return num_inputs_;
+  return 1 + rng.integer(num_inputs_);
+}
+
 Example MaskedTextDataset::get(int64_t index, Rng& rng) const {
-  const std::string text = documents_.window(index, config_.documents_per_example,
-                                             tokenizer_.most_bytes(num_inputs_), rng);
+  const int64_t length = length_of_example(rng);
+  const std::string text =
+      documents_.window(index, config_.documents_per_example, tokenizer_.most_bytes(length), rng);
   Ids ids = tokenizer_.encode(text);
-  if (static_cast<int64_t>(ids.size()) > num_inputs_) ids.resize(num_inputs_);
+  if (std::ssize(ids) > length) ids.resize(length);
   const std::vector<int64_t> positions =
       masked_positions(tokenizer_, ids, config_.mask_probability, rng);
   std::vector<int64_t> targets, bytes;
@@ -126,10 +132,13 @@ Example MaskedTextDataset::get(int64_t index, Rng& rng) const {
 }
 
 Example MaskedTextDataset::batch(const std::vector<Example>& examples, Rng&) const {
+  // Few sizes of batch, so that a GPU can be told of each once (RecordedPass).
+  const int64_t step = std::max<int64_t>(1, num_inputs_ / 8);
   int64_t longest = 1;
   for (const Example& example : examples) {
     longest = std::max(longest, example.at("positions").size(0));
   }
+  longest = std::min(num_inputs_, (longest + step - 1) / step * step);
   const auto padded = [&](const char* name, int64_t filling) {
     Tensor rows = at::full({static_cast<int64_t>(examples.size()), longest}, filling, at::kLong);
     auto* row = rows.data_ptr<int64_t>();

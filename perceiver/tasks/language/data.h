@@ -17,7 +17,9 @@ struct LanguageDataConfig {
   double held_out_share = 0.01;            // its last documents
   DocumentUnit document = DocumentUnit::kLine;
   int64_t documents_per_example = 10;
-  double mask_probability = 0.15;   // of a word
+  double mask_probability = 0.15;  // of a word
+  // Of examples trained on, cut to any length: who only ever saw full texts reads short ones badly.
+  double shorter_share = 0.0;
   std::string tokenizer = "bytes";  // or a SentencePiece model's file
 };
 
@@ -29,6 +31,7 @@ void fields(Visitor& visit, LanguageDataConfig& c) {
   visit("document", c.document);
   visit("documents_per_example", c.documents_per_example, at_least(1));
   visit("mask_probability", c.mask_probability, between(0.0, 1.0));
+  visit("shorter_share", c.shorter_share, between(0.0, 1.0));
   visit("tokenizer", c.tokenizer);
 }
 
@@ -58,7 +61,8 @@ std::vector<int64_t> masked_positions(const MaskingTokenizer& tokenizer, const I
 
 // Examples: ids [M] with masks in them, mask [M] (true: there is a token), and of each masked
 // position: positions [O], targets [O] (the id that was there), bytes [O] (that it stands for). In
-// a batch O is the largest of its examples; what is missing has the target kNoTarget.
+// a batch O is the largest of its examples, rounded up a little; what is missing has the target
+// kNoTarget.
 constexpr int64_t kNoTarget = -100;
 
 class MaskedTextDataset : public Dataset {
@@ -71,6 +75,8 @@ class MaskedTextDataset : public Dataset {
   Example batch(const std::vector<Example>& examples, Rng& rng) const override;
 
  private:
+  int64_t length_of_example(Rng& rng) const;
+
   Documents documents_;
   const MaskingTokenizer& tokenizer_;
   LanguageDataConfig config_;

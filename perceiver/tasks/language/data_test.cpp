@@ -105,7 +105,7 @@ TEST_F(LanguageDataTest, AnExampleIsTheTextWithMasksAndWhatTheyHide) {
   EXPECT_EQ(example.at("bytes").sum().item<int64_t>(), positions.size(0));
 }
 
-TEST_F(LanguageDataTest, ABatchIsAsWideAsItsMostMaskedText) {
+TEST_F(LanguageDataTest, ABatchIsAsWideAsItsMostMaskedTextInEighthsOfALength) {
   const MaskingTokenizer bytes("bytes");
   const MaskedTextDataset dataset(language_documents(config, false), bytes, config, 32);
   std::vector<Example> examples;
@@ -118,9 +118,24 @@ TEST_F(LanguageDataTest, ABatchIsAsWideAsItsMostMaskedText) {
   }
   Rng rng(0);
   const Example batch = dataset.batch(examples, rng);
-  EXPECT_EQ(batch.at("positions").sizes(), at::IntArrayRef({5, longest}));
+  EXPECT_EQ(batch.at("positions").sizes(), at::IntArrayRef({5, (longest + 3) / 4 * 4}));
   EXPECT_EQ(batch.at("targets").ne(kNoTarget).sum().item<int64_t>(), masked);
   EXPECT_EQ(batch.at("bytes").sum().item<int64_t>(), masked);
+}
+
+TEST_F(LanguageDataTest, SomeExamplesAreShorter) {
+  config.shorter_share = 0.5;
+  const MaskingTokenizer bytes("bytes");
+  const MaskedTextDataset dataset(language_documents(config, false), bytes, config, 64);
+  int full = 0, half = 0;
+  for (int64_t i = 0; i < 1000; ++i) {
+    Rng rng(i);
+    const int64_t length = dataset.get(i % 50, rng).at("mask").sum().item<int64_t>();
+    full += length == 64;
+    half += length <= 32;
+  }
+  EXPECT_NEAR(full, 508, 60);  // half, and one in 64 of the others
+  EXPECT_NEAR(half, 250, 60);
 }
 
 TEST_F(LanguageDataTest, HeldOutDocumentsAreNotTrainedOn) {

@@ -74,8 +74,9 @@ class MaskedLanguageTask : public Task {
   }
 
   std::unique_ptr<Dataset> dataset(Split split) const override {
-    const LanguageDataConfig& data = config_.data;
+    LanguageDataConfig data = config_.data;
     if (split == Split::kEval && data.held_out.empty() && data.held_out_share == 0.0) return {};
+    if (split == Split::kEval) data.shorter_share = 0.0;  // measured on full texts alone
     return std::make_unique<MaskedTextDataset>(language_documents(data, split == Split::kEval),
                                                tokenizer(), data, config_.model.num_inputs);
   }
