@@ -109,8 +109,10 @@ std::vector<Word> words_for(const OpenText& text, size_t mask, const WordTokens&
       model.log_probabilities(pad_or_crop(texts, longest, tokens.special.pad), positions);
   std::vector<Word> words;
   for (size_t i = 0; i < lengths.size(); ++i) {
-    for (const Word& word : likeliest_words(log_probabilities[i].narrow(0, 0, lengths[i]), tokens,
-                                            after_space, options.top)) {
+    // Who says how many bytes a word has counts the comma after it too.
+    for (const Word& word :
+         likeliest_words(log_probabilities[i].narrow(0, 0, lengths[i]), tokens, after_space,
+                         options.top, options.num_bytes.has_value())) {
       // Pieces may spell a word in more than one way.
       const auto known = std::ranges::find(words, word.text, &Word::text);
       if (known == words.end()) {

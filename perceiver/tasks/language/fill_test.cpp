@@ -51,6 +51,16 @@ TEST(LikeliestWords, HoldNoSpaceNoControlCharacterAndNoSpecialToken) {
   EXPECT_EQ(likeliest_words(rows, kBytes, false, 1)[0].text, "ab");
 }
 
+TEST(LikeliestWords, NeitherBeginNorEndWithAMarkUnlessToldTo) {
+  Tensor rows = sure_of("it's");
+  rows[0]['"' + 6] = rows[3][',' + 6] = -0.01;
+  EXPECT_EQ(likeliest_words(rows, kBytes, false, 1)[0].text, "it's");
+  EXPECT_EQ(likeliest_words(rows, kBytes, false, 1, true)[0].text, "\"t',");
+  rows = sure_of(" a");
+  rows[1][',' + 6] = -0.01;
+  EXPECT_EQ(likeliest_words(rows, kBytes, true, 1)[0].text, "a");
+}
+
 TEST(LikeliestWords, AreUtf8EvenWhereSingleBytesWouldNotBe) {
   Tensor rows = sure_of("fran\xC3\xA7");
   rows[5]['e' + 6] = -0.01;  // likelier than the second byte of ç, and no UTF-8 after the first

@@ -24,10 +24,12 @@ struct TokenPlace {
   std::span<const int64_t> before;  // in the same word
   int64_t num_after;                // tokens of the word that are still to come
   bool after_space;                 // whether the word is: then the space belongs to it
+  bool any_signs;                   // whether it may begin or end with a comma, say
 };
 
 // How a model's tokens make words. What a user means by a word holds no space and no control
-// character, whatever else it holds: "isn't", "3,000", "Île-de-France".
+// character, and neither begins nor ends with a punctuation mark, whatever else it holds: "isn't",
+// "3,000", "Île-de-France".
 struct WordTokens {
   SpecialIds special;
   bool are_bytes;   // then the space before a word is a token; pieces carry theirs themselves
@@ -44,8 +46,9 @@ struct WordTokens {
 WordTokens word_tokens(const Tokenizer& tokenizer);
 
 // log_probabilities [tokens, vocabulary], float, on the CPU -> the best `top` words of so many
-// tokens, the best first; fewer where the tokens make fewer.
+// tokens, the best first; fewer where the tokens make fewer. With `any_signs`, marks at their ends
+// are part of them.
 std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTokens& tokens,
-                                  bool after_space, int64_t top);
+                                  bool after_space, int64_t top, bool any_signs = false);
 
 }  // namespace perceiver
