@@ -113,9 +113,8 @@ TEST_F(CliDemo, ShowsEveryDomainThatHasAModelAndNamesTheOthers) {
   EXPECT_EQ(result.err, "");
   EXPECT_TRUE(result.out.starts_with("words, by language-mini in ")) << result.out;
   for (const char* line :
-       {"\n  The little [MASK] ran to her mother and took her by the hand.\n      ",
-        "\npictures, by image-mini in ", "\n  airplane.png ", "\nmotion, by flow-mini in ",
-        "\n  objects  384 x 224 "}) {
+       {"\n  We must go now, or we shall [MASK] late.\n      ", "\npictures, by image-mini in ",
+        "\n  airplane.png ", "\nmotion, by flow-mini in ", "\n  objects  384 x 224 "}) {
     EXPECT_NE(result.out.find(line), std::string::npos) << line << "\n" << result.out;
   }
   const std::string program = std::string("  ") + std::getenv("PERCEIVER_PROGRAM");
@@ -225,14 +224,22 @@ TEST(ShippedLanguageModel, FillsEverydaySentencesWithTheWordsOnRecord) {
   }
   ASSERT_EQ(words.size(), 20u);
   write_file(sentences, texts);
-  const Result result = run("fill -q --jsonl -k 1 --device cpu -m language-mini < " + sentences);
+  const Result result = run("fill -q --jsonl -k 3 --device cpu -m language-mini < " + sentences);
   fs::remove(sentences);
   ASSERT_EQ(result.code, 0) << result.err;
   const std::vector<std::string> answers = lines_of(result.out);
   ASSERT_EQ(answers.size(), words.size());
   for (size_t i = 0; i < words.size(); ++i) {
-    const Json answer = Json::parse(answers[i]);
-    EXPECT_EQ(answer["masks"][0]["word"], words[i]) << answer["text"];
+    const Json answer = Json::parse(answers[i]), mask = answer["masks"][0];
+    // Another CPU rounds otherwise, and two words may be all but alike.
+    constexpr double kAlike = 1e-2;
+    const double best = mask["score"];
+    EXPECT_TRUE(std::ranges::any_of(mask["candidates"],
+                                    [&](const Json& candidate) {
+                                      return candidate["word"] == words[i] &&
+                                             candidate["score"] > best - kAlike;
+                                    }))
+        << answer["text"] << " got " << mask["word"] << ", expected " << words[i];
   }
 }
 
