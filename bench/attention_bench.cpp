@@ -7,6 +7,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention_library.h"
 
 namespace perceiver {
 namespace {
@@ -86,7 +87,7 @@ void register_on_gpu(const Shape& shape) {
                               .qk_channels = shape.qk_channels,
                               .v_channels = shape.v_channels,
                               .needs_grad = backward};
-        if (shape.qk_channels > 256 || !takes(c, kernel)) continue;
+        if (shape.qk_channels > kMostLibraryChannels || !takes(c, kernel)) continue;
         const std::string name = fmt::format("{}/gpu_{}/batch_{}{}", shape.name, kernel, batch,
                                              backward ? "/with_backward" : "");
         benchmark::RegisterBenchmark(name.c_str(), attention_on_gpu, shape, kernel, batch, backward)

@@ -7,17 +7,15 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/attention_backward.h"
+#include "perceiver/kernels/attention_library.h"
 #include "perceiver/kernels/cuda/glue.h"
 
 namespace perceiver {
 
-// LibTorch has kernels for heads up to here; for wider ones it keeps every score.
-constexpr int64_t kOthersTake = 256;
-
 std::string attend_blocks_refusal(const AttentionCase& c) {
   if (!c.device.is_cuda()) return "needs the GPU, the tensors are on " + c.device.str();
-  if (std::max(c.qk_channels, c.v_channels) <= kOthersTake) {
-    return fmt::format("is for heads of more than {} channels", kOthersTake);
+  if (std::max(c.qk_channels, c.v_channels) <= kMostLibraryChannels) {
+    return fmt::format("is for heads of more than {} channels", kMostLibraryChannels);
   }
   if (c.dropout) return "does not drop attention weights";
   const Tensor probe = at::empty({1, 1, 1, 1}, at::TensorOptions(c.device).dtype(c.dtype));

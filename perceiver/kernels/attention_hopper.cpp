@@ -6,18 +6,16 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/attention_backward.h"
+#include "perceiver/kernels/attention_library.h"
 #include "perceiver/kernels/cuda/glue.h"
 
 namespace perceiver {
 
-// LibTorch has kernels for heads up to here.
-constexpr int64_t kOthersTake = 256;
-
 std::string attend_hopper_refusal(const AttentionCase& c) {
   if (!c.device.is_cuda()) return "needs the GPU, the tensors are on " + c.device.str();
-  if (c.qk_channels != c.v_channels || c.qk_channels <= kOthersTake) {
+  if (c.qk_channels != c.v_channels || c.qk_channels <= kMostLibraryChannels) {
     return fmt::format("is for heads of more than {} channels, as many of keys as of values",
-                       kOthersTake);
+                       kMostLibraryChannels);
   }
   if (c.dropout) return "does not drop attention weights";
   const int64_t padded = padded_channels(c.qk_channels);

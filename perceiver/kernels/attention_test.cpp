@@ -1,6 +1,7 @@
 #include "perceiver/kernels/attention.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,7 +102,8 @@ TEST_P(AttentionGradientTest, IsAsExactAsTheDefinitions) {
   const auto plain = gradients(in, "reference", direction);
   const auto ours = gradients(in, kernel(), direction);
   for (size_t i = 0; i < exact.size(); ++i) {
-    EXPECT_LE(max_error(ours[i], exact[i]), 2 * max_error(plain[i], exact[i]) + 1e-5);
+    EXPECT_LE(max_error(ours[i], exact[i]), 2 * max_error(plain[i], exact[i]) + 1e-5)
+        << "of tensor " << i << ", " << at::get_num_threads() << " threads";
   }
 }
 
