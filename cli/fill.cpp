@@ -112,8 +112,8 @@ void add_fill_command(CLI::App& app) {
       ->check(CLI::Range(1, 1000));
   command
       ->add_option("--bytes", args->fill.num_bytes,
-                   "The length of each word in bytes; default: 1 to 16 are tried, the space before "
-                   "the word counted")
+                   "The length of each word in bytes, a comma at its end counted; default: 1 to 16 "
+                   "are tried, the space before the word counted")
       ->check(CLI::PositiveNumber);
   auto* json = command->add_flag("--json", args->json, "One JSON document");
   command->add_flag("--jsonl", args->jsonl, "A line of JSON for each text, as it is ready")

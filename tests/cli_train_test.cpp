@@ -239,8 +239,8 @@ TEST_F(CliTrain, EvalWritesTheExamplesItMeasuredAndWhatItMeasured) {
   double bits = 0.0, bytes = 0.0;
   for (const std::string batch : {"0", "1", "2"}) {
     const Tensor ids = arrays.at(batch + ".ids"), targets = arrays.at(batch + ".targets");
-    constexpr int64_t kMask = 3;
-    EXPECT_EQ(ids.eq(kMask).sum().item<int64_t>(), targets.ne(-100).sum().item<int64_t>());
+    constexpr int64_t kMask = 3, kNoTarget = -100;
+    EXPECT_EQ(ids.eq(kMask).sum().item<int64_t>(), targets.ne(kNoTarget).sum().item<int64_t>());
     const Tensor sum_and_weight = arrays.at(batch + ".measure.bits_per_byte");
     bits += sum_and_weight[0].item<double>();
     bytes += sum_and_weight[1].item<double>();

@@ -4,18 +4,13 @@
 #include "perceiver/kernels/cuda/attention_hopper.h"
 #include "perceiver/kernels/cuda/attention_hopper_kernel.h"
 #include "perceiver/kernels/cuda/attention_hopper_sum.h"
+#include "perceiver/kernels/cuda/device.h"
 
 namespace perceiver {
 namespace hopper {
 namespace {
 
-int attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return 0;
-  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
-}
-
-int multiprocessors() { return attribute(cudaDevAttrMultiProcessorCount); }
+int multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
 
 bool rows_are_aligned(const void* data, int64_t row, int64_t batch) {
   return reinterpret_cast<uintptr_t>(data) % 16 == 0 && row % 8 == 0 && batch % 8 == 0;
@@ -79,8 +74,8 @@ cudaError_t start(const HopperAttention& a, const KernelArguments& args, cudaStr
 const char* attention_hopper_refusal(const HopperAttention& a) {
   using hopper::rows_are_aligned;
   constexpr int64_t kMost = int64_t{1} << 30;
-  if (hopper::attribute(cudaDevAttrComputeCapabilityMajor) != 9 ||
-      hopper::attribute(cudaDevAttrComputeCapabilityMinor) != 0) {
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9 ||
+      device_attribute(cudaDevAttrComputeCapabilityMinor) != 0) {
     return "needs a GPU of compute capability 9.0";
   }
   static_assert(hopper::kMostChannels == 328 && hopper::kMostSplits == 32, "and the words below");

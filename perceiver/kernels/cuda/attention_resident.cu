@@ -1,16 +1,11 @@
 #include "perceiver/kernels/cuda/attention_resident.h"
 #include "perceiver/kernels/cuda/attention_resident_forward.h"
 #include "perceiver/kernels/cuda/attention_resident_gradient.h"
+#include "perceiver/kernels/cuda/device.h"
 
 namespace perceiver {
 namespace resident {
 namespace {
-
-int attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return 0;
-  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
-}
 
 template <int F, int V>
 struct Channels {};
@@ -43,7 +38,8 @@ cudaError_t launch(Kernel kernel, dim3 blocks, size_t bytes, cudaStream_t stream
 const char* attention_resident_refusal(const ResidentAttention& a, bool with_gradients) {
   using namespace resident;
   if (with_gradients && !a.bfloat16) return "has gradients in bfloat16 alone";
-  if (attribute(cudaDevAttrComputeCapabilityMajor) < 8) return "needs a GPU of sm_80 or later";
+  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
+    return "needs a GPU of sm_80 or later";
   if (a.queries < 1 || a.keys < 1) return "needs queries and keys";
   if (a.batch > 65535 || a.heads > 65535) return "takes at most 65,535 examples and heads";
   size_t bytes = 0;
@@ -52,7 +48,7 @@ const char* attention_resident_refusal(const ResidentAttention& a, bool with_gra
                            : ForwardMemory<F, V>::bytes(a.keys);
   });
   if (!known) return "has no kernel for these channels of a head";
-  const auto room = static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  const auto room = static_cast<size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   return bytes > room ? "needs a head's rows to fit shared memory" : nullptr;
 }
 

@@ -140,10 +140,8 @@ __global__ void __launch_bounds__(kThreads, V <= 32 ? 3 : 2)
     }
 #pragma unroll
     for (int k = 0; k < kScoreTiles / 2; ++k) {
-      const uint32_t weights[4] = {pack_pair<T>(s[2 * k][0], s[2 * k][1]),
-                                   pack_pair<T>(s[2 * k][2], s[2 * k][3]),
-                                   pack_pair<T>(s[2 * k + 1][0], s[2 * k + 1][1]),
-                                   pack_pair<T>(s[2 * k + 1][2], s[2 * k + 1][3])};
+      uint32_t weights[4];
+      round_to_factors<T>(weights, s[2 * k], s[2 * k + 1]);
 #pragma unroll
       for (int n = 0; n < V / 8; n += 2) {
         uint32_t b[4];

@@ -6,6 +6,7 @@
 
 #include "perceiver/kernels/cuda/attention_resident.h"
 #include "perceiver/kernels/cuda/attention_resident_rows.h"
+#include "perceiver/kernels/cuda/pack.h"
 
 namespace perceiver::resident {
 
@@ -82,9 +83,9 @@ __device__ void query_gradient(float (&sums)[4], const T* turned, const T* keys,
   for (int i = 0; i < 4; ++i) sums[i] += more[i];
 }
 
-// grid [H, B]. Scores are held turned, keys down and queries across:
-// then the weights and their gradients are factors, as they lie, of the products that sum over
-// queries. Each warp has sixteen keys of a pass and goes through all queries.
+// grid [H, B]. Scores are held turned, keys down and queries across: then the weights and their
+// gradients are factors, as they lie, of the products that sum over queries. Each warp has sixteen
+// keys of a pass and goes through all queries.
 template <typename T, int F, int V>
 __global__ void __launch_bounds__(kThreads, V >= 64 ? 1 : 2)
     gradient_kernel(const ResidentAttention a, const ResidentGradients g) {
@@ -182,15 +183,9 @@ __global__ void __launch_bounds__(kThreads, V >= 64 ? 1 : 2)
       }
 #pragma unroll
       for (int j = 0; j < kQueryTiles / 2; ++j) {
-        const auto factors = [&](const float(&x)[kQueryTiles][4], uint32_t(&to)[4]) {
-          to[0] = pack_pair<T>(x[2 * j][0], x[2 * j][1]);
-          to[1] = pack_pair<T>(x[2 * j][2], x[2 * j][3]);
-          to[2] = pack_pair<T>(x[2 * j + 1][0], x[2 * j + 1][1]);
-          to[3] = pack_pair<T>(x[2 * j + 1][2], x[2 * j + 1][3]);
-        };
         uint32_t weights[4], gradients[4];
-        factors(p, weights);
-        factors(ds, gradients);
+        round_to_factors<T>(weights, p[2 * j], p[2 * j + 1]);
+        round_to_factors<T>(gradients, ds[2 * j], ds[2 * j + 1]);
         auto* const row = reinterpret_cast<uint32_t*>(
             turned + (warp * 16 + lane / 4) * Memory::kTurnedRow + j * 16 + lane % 4 * 2);
         row[0] = gradients[0], row[4] = gradients[2];

@@ -13,8 +13,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "perceiver/kernels/cuda/pack.h"
-
 namespace perceiver {
 
 // sums [16, 8] += a [16, 16] b [16, 8]
@@ -72,6 +70,14 @@ __device__ inline uint32_t pack_pair(float low, float high) {
     const __half2 pair = __floats2half2_rn(low, high);
     return *reinterpret_cast<const uint32_t*>(&pair);
   }
+}
+
+// Two neighbouring tiles of sums as a tile of factors.
+template <typename T>
+__device__ inline void round_to_factors(uint32_t (&to)[4], const float (&left)[4],
+                                        const float (&right)[4]) {
+  to[0] = pack_pair<T>(left[0], left[1]), to[1] = pack_pair<T>(left[2], left[3]);
+  to[2] = pack_pair<T>(right[0], right[1]), to[3] = pack_pair<T>(right[2], right[3]);
 }
 
 // 16 bytes into shared memory, without waiting; zeros where there is nothing.

@@ -27,7 +27,7 @@ bool byte_fits(int64_t id, const TokenPlace& place) {
   const int64_t byte = id - ByteTokenizer::kNumSpecial;
   if (byte <= ' ' || byte == 0x7F) return false;
   const bool first = place.before.size() == (place.after_space ? 1 : 0);
-  if (!place.any_signs && (first || place.num_after == 0) && is_mark(byte)) return false;
+  if (!place.any_marks && (first || place.num_after == 0) && is_mark(byte)) return false;
   std::string word = bytes_of(place.before);
   word.push_back(static_cast<char>(byte));
   const std::optional<int64_t> missing = missing_utf8_bytes(word);
@@ -82,7 +82,7 @@ bool piece_fits(const std::string& piece, const TokenPlace& place) {
   if (piece.empty() || letters.find(kPieceSpace) != letters.npos) return false;
   if (spaced != (place.before.empty() && place.after_space)) return false;
   if (letters.empty()) return place.num_after > 0;
-  if (place.any_signs) return true;
+  if (place.any_marks) return true;
   return !(place.before.empty() && is_mark(letters.front() & 0xFF)) &&
          !(place.num_after == 0 && is_mark(letters.back() & 0xFF));
 }
@@ -121,7 +121,7 @@ WordTokens word_tokens(const Tokenizer& tokenizer) {
 }
 
 std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTokens& tokens,
-                                  bool after_space, int64_t top, bool any_signs) {
+                                  bool after_space, int64_t top, bool any_marks) {
   // Tokens are independent of each other, given the text: the best `top` beginnings would lead to
   // the best words, did not one byte of a character ask for others.
   const size_t width = 4 * top;
@@ -135,7 +135,7 @@ std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTok
     for (const Beam& beam : beams) {
       size_t taken = 0;
       for (int64_t rank = 0; rank < id.size(1) && taken < width; ++rank) {
-        const TokenPlace place{beam.ids, length - 1 - i, after_space, any_signs};
+        const TokenPlace place{beam.ids, length - 1 - i, after_space, any_marks};
         if (!tokens.fits(id[i][rank], place)) continue;
         const double counts = i < given ? 0.0 : value[i][rank];
         steps.push_back({&beam, id[i][rank], beam.sum + counts});

@@ -24,7 +24,7 @@ struct TokenPlace {
   std::span<const int64_t> before;  // in the same word
   int64_t num_after;                // tokens of the word that are still to come
   bool after_space;                 // whether the word is: then the space belongs to it
-  bool any_signs;                   // whether it may begin or end with a comma, say
+  bool any_marks;                   // whether it may begin or end with a comma, say
 };
 
 // How a model's tokens make words. What a user means by a word holds no space and no control
@@ -46,9 +46,9 @@ struct WordTokens {
 WordTokens word_tokens(const Tokenizer& tokenizer);
 
 // log_probabilities [tokens, vocabulary], float, on the CPU -> the best `top` words of so many
-// tokens, the best first; fewer where the tokens make fewer. With `any_signs`, marks at their ends
+// tokens, the best first; fewer where the tokens make fewer. With `any_marks`, marks at their ends
 // are part of them.
 std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTokens& tokens,
-                                  bool after_space, int64_t top, bool any_signs = false);
+                                  bool after_space, int64_t top, bool any_marks = false);
 
 }  // namespace perceiver

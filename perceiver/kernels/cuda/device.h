@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace perceiver {
+
+// Of the current device; 0 where there is none.
+inline int device_attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return 0;
+  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+}
+
+}  // namespace perceiver
