@@ -18,22 +18,29 @@ at::ScalarType wide(const Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
+Tensor plain_sum(const RowTerms& terms) {
+  const Tensor& x = terms.x;
+  if (!terms.y.defined()) return x;
+  Tensor sum = x.to(wide(x)) + terms.y.narrow(1, 0, x.size(1));
+  if (terms.bias.defined()) sum = sum + terms.bias;
+  return sum.to(x.scalar_type());
+}
+
 }  // namespace
 
 bool training_rows_are_fused(const Tensor& x, at::ScalarType dtype) {
   return cuda_training_rows_take(x, dtype);
 }
 
-NormedRows layer_norm_rows(const Tensor& x, const Tensor& y, const Tensor& scale,
-                           const Tensor& offset, at::ScalarType dtype, int64_t padded) {
-  if (training_rows_are_fused(x, dtype)) {
-    return cuda_layer_norm_rows(x, y, scale, offset, padded);
+NormedRows layer_norm_rows(const RowTerms& terms, const Tensor& scale, const Tensor& offset,
+                           at::ScalarType dtype, int64_t padded) {
+  if (training_rows_are_fused(terms.x, dtype)) {
+    return cuda_layer_norm_rows(terms, scale, offset, padded);
   }
-  const int64_t channels = x.size(1);
   NormedRows rows;
-  rows.z = y.defined() ? (x + y.narrow(1, 0, channels)).to(x.scalar_type()) : x;
+  rows.z = plain_sum(terms);
   const auto [normed, mean, rstd] =
-      at::native_layer_norm(rows.z.to(wide(x)), {channels}, scale, offset, kEpsilon);
+      at::native_layer_norm(rows.z.to(wide(rows.z)), {rows.z.size(1)}, scale, offset, kEpsilon);
   rows.normed = padded_to(normed.to(dtype), padded);
   rows.mean = mean.view(-1), rows.rstd = rstd.view(-1);
   return rows;
@@ -60,10 +67,9 @@ NormGradients layer_norm_rows_gradient(const Tensor& gradient, const NormedRows&
   return g;
 }
 
-Tensor added_rows(const Tensor& x, const Tensor& y) {
-  const Tensor added = y.narrow(1, 0, x.size(1));
-  if (training_rows_are_fused(x, y.scalar_type())) return cuda_added_rows(x, added);
-  return (x + added).to(x.scalar_type());
+Tensor added_rows(const RowTerms& terms) {
+  return training_rows_are_fused(terms.x, terms.y.scalar_type()) ? cuda_added_rows(terms)
+                                                                 : plain_sum(terms);
 }
 
 SummedRows narrowed_rows(const Tensor& x, at::ScalarType dtype, int64_t padded) {

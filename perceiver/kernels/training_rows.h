@@ -9,14 +9,19 @@ namespace perceiver {
 // Whether rows of x can be taken by kernels of our own, on the way to and from products in `dtype`.
 bool training_rows_are_fused(const Tensor& x, at::ScalarType dtype);
 
+// x [R, C] + y [R, at least C] + bias [C], in x's dtype; without y it is x
+struct RowTerms {
+  Tensor x, y = {}, bias = {};
+};
+
 struct NormedRows {
-  Tensor z;           // [R, C]: x, or x + y in x's dtype
+  Tensor z;           // [R, C]: the sum of the terms
   Tensor normed;      // [R, P], zeros behind the channels
   Tensor mean, rstd;  // [R]
 };
-// x [R, C], y [R, at least C] or undefined, scale [C], offset [C] -> rows normalised in `dtype`
-NormedRows layer_norm_rows(const Tensor& x, const Tensor& y, const Tensor& scale,
-                           const Tensor& offset, at::ScalarType dtype, int64_t padded);
+// Rows of the sum normalised in `dtype`; scale [C], offset [C]
+NormedRows layer_norm_rows(const RowTerms& terms, const Tensor& scale, const Tensor& offset,
+                           at::ScalarType dtype, int64_t padded);
 
 // Of layer_norm_rows().
 struct NormGradients {
@@ -31,8 +36,7 @@ NormGradients layer_norm_rows_gradient(const Tensor& gradient, const NormedRows&
                                        const Tensor& scale, const Tensor& passed,
                                        WantedRows wanted);
 
-// x [R, C] + y [R, at least C], in x's dtype
-Tensor added_rows(const Tensor& x, const Tensor& y);
+Tensor added_rows(const RowTerms& terms);  // [R, C]
 
 struct SummedRows {
   Tensor rows;  // [R, P], zeros behind the channels

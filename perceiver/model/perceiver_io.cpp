@@ -26,9 +26,13 @@ static Tensor run(CrossAttend attend, const Tensor& x_q, const Tensor& x_kv,
                    });
 }
 
-static Tensor run(SelfAttend attend, const Tensor& z) {
-  return recompute(*attend, {z},
-                   [attend](const std::vector<Tensor>& x) mutable { return attend(x[0]); });
+static Tensor run(const std::vector<SelfAttend>& self_attends, Tensor z) {
+  if (!recomputes_now()) return attend_in_turn(self_attends, z);
+  for (SelfAttend attend : self_attends) {
+    z = recompute(*attend, {z},
+                  [attend](const std::vector<Tensor>& x) mutable { return attend(x[0]); });
+  }
+  return z;
 }
 
 EncoderImpl::EncoderImpl(int64_t input_channels, const EncoderConfig& config,
@@ -67,7 +71,7 @@ Tensor EncoderImpl::process(const Tensor& latents, const Tensor& inputs, const T
     if (block > 0 && block < num_cross_attends_) {
       z = run(cross_attend_again_, z, inputs, {.kv = input_mask});
     }
-    for (const SelfAttend& self_attend : self_attends_) z = run(self_attend, z);
+    z = run(self_attends_, z);
   }
   return z;
 }

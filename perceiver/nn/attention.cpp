@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "perceiver/core/error.h"
 #include "perceiver/nn/fused.h"
 
@@ -114,11 +116,11 @@ Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const Att
 Tensor CrossAttendImpl::forward_fused(const Tensor& x_q, const Tensor& x_kv,
                                       const AttendMasks& masks, at::ScalarType dtype) {
   const AttendParts p = parts();
-  const NormedProjections q = project_normed(x_q, p.norm_q, {p.q}, dtype);
-  const NormedProjections kv = project_normed(x_kv, p.norm_kv, {p.k, p.v}, dtype);
+  const NormedProjections q = project_normed({x_q}, p.norm_q, {p.q}, dtype);
+  const NormedProjections kv = project_normed({x_kv}, p.norm_kv, {p.k, p.v}, dtype);
   const Tensor attended =
       attention_->attend_projected(q.outputs[0], kv.outputs[0], kv.outputs[1], masks);
-  return add_and_mlp(query_residual_ ? q.passed : Tensor(), attended, tail_of(p), dtype);
+  return added_up(add_and_mlp(query_residual_ ? q.passed : Tensor(), attended, tail_of(p), dtype));
 }
 
 Tensor CrossAttendImpl::forward_plain(const Tensor& x_q, const Tensor& x_kv,
@@ -158,16 +160,19 @@ AttendParts SelfAttendImpl::parts() const {
 }
 
 Tensor SelfAttendImpl::forward(const Tensor& z) {
-  const bool drops = attention_->drops() || (is_training() && dropout_ > 0.0);
-  const auto packed = drops ? nullptr : packed_.get(*this, [&] { return parts(); });
-  const auto dtype = drops ? std::nullopt : fused_dtype(z);
+  const auto packed = drops() ? nullptr : packed_.get(*this, [&] { return parts(); });
+  const auto dtype = drops() ? std::nullopt : fused_dtype(z);
   if (!packed && !dtype) return forward_plain(z);
-  const Tensor out = packed ? packed->self(z) : forward_fused(z, *dtype);
+  const Tensor out = packed ? packed->self(z) : added_up(forward_fused({z}, *dtype));
   if (attention_is_checked()) check_packed(out, forward_plain(z));
   return out;
 }
 
-Tensor SelfAttendImpl::forward_fused(const Tensor& z, at::ScalarType dtype) {
+bool SelfAttendImpl::drops() const {
+  return attention_->drops() || (is_training() && dropout_ > 0.0);
+}
+
+Residual SelfAttendImpl::forward_fused(const Residual& z, at::ScalarType dtype) {
   const AttendParts p = parts();
   const NormedProjections qkv = project_normed(z, p.norm_q, {p.q, p.k, p.v}, dtype);
   const Tensor attended =
@@ -179,6 +184,21 @@ Tensor SelfAttendImpl::forward_plain(const Tensor& z) {
   const Tensor normed = norm_(z);
   const Tensor x = z + at::dropout(attention_(normed, normed), dropout_, is_training());
   return x + at::dropout(mlp_(norm_mlp_(x)), dropout_, is_training());
+}
+
+Tensor attend_in_turn(const std::vector<SelfAttend>& self_attends, const Tensor& z) {
+  const bool drops = std::ranges::any_of(self_attends, [](const auto& s) { return s->drops(); });
+  const auto dtype = drops || attention_is_checked() ? std::nullopt : fused_dtype(z);
+  if (!dtype) {
+    Tensor out = z;
+    for (SelfAttend self_attend : self_attends) out = self_attend(out);
+    return out;
+  }
+  Residual residual{z};
+  for (SelfAttend self_attend : self_attends) {
+    residual = self_attend->forward_fused(residual, *dtype);
+  }
+  return added_up(residual);
 }
 
 AttentionCase SelfAttendImpl::attention_case(int64_t elements) const {

@@ -3,6 +3,7 @@
 
 #include "perceiver/kernels/attention.h"
 #include "perceiver/nn/attention_config.h"
+#include "perceiver/nn/fused.h"
 #include "perceiver/nn/layers.h"
 #include "perceiver/nn/mlp.h"
 #include "perceiver/nn/packed.h"
@@ -74,13 +75,16 @@ class SelfAttendImpl : public torch::nn::Module {
 
   Tensor forward(const Tensor& x);  // [B, N, D] -> [B, N, D]
 
+  // The training form (nn/fused.h), whose result is left for the next norm to add up.
+  Residual forward_fused(const Residual& x, at::ScalarType dtype);
+  bool drops() const;  // anything, now; the forms but the module's own cannot
+
   AttentionCase attention_case(int64_t elements) const;
   int64_t flops(int64_t elements) const;
   AttendParts parts() const;
 
  private:
   Tensor forward_plain(const Tensor& x);
-  Tensor forward_fused(const Tensor& x, at::ScalarType dtype);
 
   double dropout_;
   LayerNorm norm_{nullptr}, norm_mlp_{nullptr};
@@ -89,5 +93,8 @@ class SelfAttendImpl : public torch::nn::Module {
   PackedCache packed_;
 };
 TORCH_MODULE(SelfAttend);
+
+// One after another: z [B, N, D] -> [B, N, D]
+Tensor attend_in_turn(const std::vector<SelfAttend>& self_attends, const Tensor& z);
 
 }  // namespace perceiver

@@ -20,6 +20,10 @@ using torch::autograd::variable_list;
 
 thread_local bool fused_anywhere = false;
 
+std::optional<Tensor> given(const Tensor& x) {
+  return x.defined() ? std::optional(x) : std::nullopt;
+}
+
 Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}); }
 
 Tensor like(const Tensor& rows, at::IntArrayRef sizes) {
@@ -76,22 +80,45 @@ SummedRows side_by_side(const variable_list& gradients, at::IntArrayRef widths, 
   return {all, at::cat(sums)};
 }
 
-// Outputs: x itself, and one for each weight.
+RowTerms terms_of(const Tensor& x, const std::optional<Tensor>& y,
+                  const std::optional<Tensor>& bias) {
+  return y ? RowTerms{rows_of(x), rows_of(*y), *bias} : RowTerms{rows_of(x)};
+}
+
+struct AddUp : torch::autograd::Function<AddUp> {
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& y,
+                        const Tensor& bias) {
+    context->saved_data["sizes"] = y.sizes();
+    context->saved_data["dtype"] = static_cast<int64_t>(y.scalar_type());
+    return added_rows(terms_of(x, y, bias)).view(x.sizes());
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto sizes = context->saved_data["sizes"].toIntVector();
+    const auto dtype = static_cast<at::ScalarType>(context->saved_data["dtype"].toInt());
+    const SummedRows d = narrowed_rows(rows_of(gradients[0]), dtype, sizes.back());
+    return {gradients[0], d.rows.view(sizes), d.sum};
+  }
+};
+
+// Outputs: x + y + bias, and one for each weight.
 struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
-  static variable_list forward(AutogradContext* context, const Tensor& x, const Tensor& scale,
-                               const Tensor& offset, at::TensorList weights, at::TensorList biases,
-                               int64_t dtype) {
+  static variable_list forward(AutogradContext* context, const Tensor& x,
+                               const std::optional<Tensor>& y, const std::optional<Tensor>& bias,
+                               const Tensor& scale, const Tensor& offset, at::TensorList weights,
+                               at::TensorList biases, int64_t dtype) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const at::AutoDispatchBelowADInplaceOrView no_views;
     const auto narrow = static_cast<at::ScalarType>(dtype);
     const int64_t padded = padded_channels(x.size(2)), out = total_rows(weights);
-    const NormedRows rows = layer_norm_rows(rows_of(x), {}, scale, offset, narrow, padded);
+    const NormedRows rows = layer_norm_rows(terms_of(x, y, bias), scale, offset, narrow, padded);
     const Tensor weight = stacked_weights(weights, narrow, out, padded);
     const Tensor all = at::addmm(stacked_biases(biases, narrow, out), rows.normed, weight.t());
     context->save_for_backward({scale, rows.z, rows.normed, rows.mean, rows.rstd, weight});
     context->saved_data["sizes"] = x.sizes();
+    context->saved_data["added"] = y.has_value();
     context->set_materialize_grads(false);
-    variable_list outputs = {x};
+    variable_list outputs = {y ? rows.z.view(x.sizes()) : x};
     std::vector<int64_t> widths;
     int64_t column = 0;
     for (const Tensor& w : weights) {
@@ -110,14 +137,19 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
     const NormedRows rows{saved[1], saved[2], saved[3], saved[4]};
     const auto sizes = context->saved_data["sizes"].toIntVector();
     const auto widths = context->saved_data["widths"].toIntVector();
+    const bool added = context->saved_data["added"].toBool();
     const auto [all, bias_sums] = side_by_side(gradients, widths, rows.z.size(0), weight);
     const Tensor weight_gradients = weight_gradient(all, rows.normed);
-    const bool wanted = context->needs_input_grad(0);
+    const bool wanted = added || context->needs_input_grad(0);
     const bool passed = wanted && gradients[0].defined();
-    const NormGradients norm = layer_norm_rows_gradient(
-        at::mm(all, weight), rows, scale, passed ? rows_of(gradients[0]) : Tensor(),
-        wanted ? WantedRows::kWide : WantedRows::kNone);
-    variable_list result = {wanted ? norm.z.view(sizes) : Tensor(), norm.scale, norm.offset};
+    const NormGradients norm = layer_norm_rows_gradient(at::mm(all, weight), rows, scale,
+                                                        passed ? rows_of(gradients[0]) : Tensor(),
+                                                        added    ? WantedRows::kBoth
+                                                        : wanted ? WantedRows::kWide
+                                                                 : WantedRows::kNone);
+    variable_list result = {wanted ? norm.z.view(sizes) : Tensor(),
+                            added ? like(norm.narrow, sizes) : Tensor(),
+                            added ? norm.sum : Tensor(), norm.scale, norm.offset};
     int64_t column = 0;
     for (const int64_t width : widths) {
       result.push_back(weight_gradients.narrow(0, column, width).narrow(1, 0, rows.z.size(1)));
@@ -129,13 +161,13 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
   }
 };
 
+// Outputs: z, and what the MLP adds to it but for its last bias.
 struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
-  static Tensor forward(AutogradContext* context, const std::optional<Tensor>& x,
-                        const Tensor& attended, const Tensor& output_weight,
-                        const Tensor& output_bias, const Tensor& scale, const Tensor& offset,
-                        const Tensor& widen_weight, const Tensor& widen_bias,
-                        const Tensor& narrow_weight, const Tensor& narrow_bias, bool tanh,
-                        int64_t dtype) {
+  static variable_list forward(AutogradContext* context, const std::optional<Tensor>& x,
+                               const Tensor& attended, const Tensor& output_weight,
+                               const Tensor& output_bias, const Tensor& scale, const Tensor& offset,
+                               const Tensor& widen_weight, const Tensor& widen_bias,
+                               const Tensor& narrow_weight, bool tanh, int64_t dtype) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const auto narrow = static_cast<at::ScalarType>(dtype);
     const int64_t channels = scale.size(0), padded = padded_channels(channels);
@@ -145,18 +177,16 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
     const Tensor w1 = stacked_weights({widen_weight}, narrow, hidden, padded);
     const Tensor w2 = stacked_weights({narrow_weight}, narrow, padded, hidden);
     const Tensor y = at::addmm(stacked_biases({output_bias}, narrow, padded), a, wo.t());
-    const NormedRows rows =
-        x ? layer_norm_rows(rows_of(*x), y, scale, offset, narrow, padded)
-          : layer_norm_rows(y.narrow(1, 0, channels), {}, scale, offset, narrow, padded);
+    const RowTerms terms = x ? RowTerms{rows_of(*x), y} : RowTerms{y.narrow(1, 0, channels)};
+    const NormedRows rows = layer_norm_rows(terms, scale, offset, narrow, padded);
     const Tensor h = at::addmm(stacked_biases({widen_bias}, narrow, hidden), rows.normed, w1.t());
     const Tensor u = at::gelu(h, tanh ? "tanh" : "none");
-    const Tensor added = at::addmm(stacked_biases({narrow_bias}, narrow, padded), u, w2.t());
     context->save_for_backward(
         {a, wo, scale, rows.z, rows.normed, rows.mean, rows.rstd, w1, h, u, w2});
     context->saved_data["tanh"] = tanh;
     context->saved_data["residual"] = x.has_value();
     context->saved_data["hidden"] = widen_bias.size(0);
-    return like(added_rows(rows.z, added), attended.sizes());
+    return {like(rows.z, attended.sizes()), like(at::mm(u, w2.t()), attended.sizes())};
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -166,12 +196,11 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
     const Tensor &w1 = saved[7], &h = saved[8], &u = saved[9], &w2 = saved[10];
     const int64_t channels = scale.size(0);
     const int64_t hidden = context->saved_data["hidden"].toInt();
-    const Tensor dout = rows_of(gradients[0]);
-    const SummedRows d = narrowed_rows(dout, h.scalar_type(), w2.size(0));
+    const Tensor d = rows_of(gradients[1]);
     const SummedRows dh =
-        gelu_rows_gradient(at::mm(d.rows, w2), h, context->saved_data["tanh"].toBool());
-    const NormGradients norm =
-        layer_norm_rows_gradient(at::mm(dh.rows, w1), rows, scale, dout, WantedRows::kBoth);
+        gelu_rows_gradient(at::mm(d, w2), h, context->saved_data["tanh"].toBool());
+    const NormGradients norm = layer_norm_rows_gradient(at::mm(dh.rows, w1), rows, scale,
+                                                        rows_of(gradients[0]), WantedRows::kBoth);
     const auto part = [](const Tensor& weight, int64_t out, int64_t in) {
       return weight.narrow(0, 0, out).narrow(1, 0, in);
     };
@@ -184,8 +213,7 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
             norm.offset,
             part(weight_gradient(dh.rows, rows.normed), hidden, channels),
             dh.sum.narrow(0, 0, hidden),
-            part(weight_gradient(d.rows, u), channels, hidden),
-            d.sum,
+            part(weight_gradient(d, u), channels, hidden),
             Tensor(),
             Tensor()};
   }
@@ -205,27 +233,32 @@ std::optional<at::ScalarType> fused_dtype(const Tensor& x) {
 FusedAttendScope::FusedAttendScope() : before_(std::exchange(fused_anywhere, true)) {}
 FusedAttendScope::~FusedAttendScope() { fused_anywhere = before_; }
 
-NormedProjections project_normed(const Tensor& x, const LayerNorm& norm,
+Tensor added_up(const Residual& residual) {
+  return residual.y.defined() ? AddUp::apply(residual.x, residual.y, residual.bias) : residual.x;
+}
+
+NormedProjections project_normed(const Residual& residual, const LayerNorm& norm,
                                  const std::vector<Linear>& layers, at::ScalarType dtype) {
   std::vector<Tensor> weights, biases;
   for (const Linear& layer : layers) {
     weights.push_back(layer->weight);
     biases.push_back(layer->bias);
   }
-  variable_list outputs = ProjectNormed::apply(x, norm->weight, norm->bias, at::TensorList(weights),
+  variable_list outputs = ProjectNormed::apply(residual.x, given(residual.y), given(residual.bias),
+                                               norm->weight, norm->bias, at::TensorList(weights),
                                                at::TensorList(biases), static_cast<int64_t>(dtype));
   NormedProjections result{.passed = outputs[0]};
   result.outputs.assign(outputs.begin() + 1, outputs.end());
   return result;
 }
 
-Tensor add_and_mlp(const Tensor& x, const Tensor& attended, const AttendTail& tail,
-                   at::ScalarType dtype) {
-  return AddAndMlp::apply(x.defined() ? std::optional(x) : std::nullopt, attended,
-                          tail.output->weight, tail.output->bias, tail.norm->weight,
-                          tail.norm->bias, tail.widen->weight, tail.widen->bias,
-                          tail.narrow->weight, tail.narrow->bias, tail.gelu == Gelu::kTanh,
-                          static_cast<int64_t>(dtype));
+Residual add_and_mlp(const Tensor& x, const Tensor& attended, const AttendTail& tail,
+                     at::ScalarType dtype) {
+  const variable_list outputs =
+      AddAndMlp::apply(given(x), attended, tail.output->weight, tail.output->bias,
+                       tail.norm->weight, tail.norm->bias, tail.widen->weight, tail.widen->bias,
+                       tail.narrow->weight, tail.gelu == Gelu::kTanh, static_cast<int64_t>(dtype));
+  return {outputs[0], outputs[1], tail.narrow->bias};
 }
 
 }  // namespace perceiver

@@ -27,13 +27,20 @@ class FusedAttendScope {
   bool before_;
 };
 
-// x [B, N, C] -> every layer of norm(x), [B, N, out] each. `passed` is x; what uses it hands its
-// gradient to the norm, which adds it to its own.
+// What runs along the layers, [B, N, C]: x + y + bias, which the next norm adds up on its way, and
+// whose gradient that norm hands to each of them. Without y it is x.
+struct Residual {
+  Tensor x, y = {}, bias = {};  // [B, N, C], [B, N, at least C], [C]
+};
+Tensor added_up(const Residual& residual);
+
+// Every layer of the residual's norm, [B, N, out] each. `passed` is the residual added up; what
+// uses it hands its gradient to the norm, which adds it to its own.
 struct NormedProjections {
   Tensor passed;
   std::vector<Tensor> outputs = {};
 };
-NormedProjections project_normed(const Tensor& x, const LayerNorm& norm,
+NormedProjections project_normed(const Residual& residual, const LayerNorm& norm,
                                  const std::vector<Linear>& layers, at::ScalarType dtype);
 
 // z + narrow(GELU(widen(norm(z)))) where z = x + output(attended), or without x where it is
@@ -44,7 +51,7 @@ struct AttendTail {
   Linear widen{nullptr}, narrow{nullptr};
   Gelu gelu = Gelu::kTanh;
 };
-Tensor add_and_mlp(const Tensor& x, const Tensor& attended, const AttendTail& tail,
-                   at::ScalarType dtype);
+Residual add_and_mlp(const Tensor& x, const Tensor& attended, const AttendTail& tail,
+                     at::ScalarType dtype);
 
 }  // namespace perceiver

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/autocast.h"
 #include "perceiver/nn/packed.h"
@@ -32,14 +34,16 @@ const Case kCases[] = {
     {"resident_heads", 30, 50, 64, 40, {.num_heads = 2, .qk_channels = 32, .v_channels = 64}, true},
 };
 
-// A cross-attend and a self-attend of its result, and every gradient.
+// A cross-attend and two self-attends of its result, and every gradient.
 class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
  protected:
-  void SetUp() override {
-    at::manual_seed(7);
+  void draw(int64_t seed) {
+    at::manual_seed(seed);
     const auto& [c, gelu] = GetParam();
     cross = CrossAttend(c.q_channels, c.kv_channels, c.config, Semantics{.gelu = gelu});
-    self = SelfAttend(c.q_channels, AttendConfig{.num_heads = 1}, Semantics{.gelu = gelu});
+    for (SelfAttend& self : selfs) {
+      self = SelfAttend(c.q_channels, AttendConfig{.num_heads = 1}, Semantics{.gelu = gelu});
+    }
     at::NoGradGuard no_grad;
     for (const auto& p : parameters()) {
       if (p.dim() == 1) p.add_(at::randn_like(p), 0.5);
@@ -55,12 +59,15 @@ class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
 
   std::vector<Tensor> parameters() {
     std::vector<Tensor> all = cross->parameters();
-    for (const Tensor& p : self->parameters()) all.push_back(p);
+    for (const SelfAttend& self : selfs) {
+      for (const Tensor& p : self->parameters()) all.push_back(p);
+    }
     return all;
   }
 
   void move(at::Device device, at::ScalarType dtype) {
-    cross->to(device, dtype), self->to(device, dtype);
+    cross->to(device, dtype);
+    for (SelfAttend& self : selfs) self->to(device, dtype);
     for (Tensor* x : {&x_q, &x_kv, &wanted}) *x = x->detach().to(device, dtype);
     for (Tensor* mask : {&masks.q, &masks.kv}) {
       if (mask->defined()) *mask = mask->to(device);
@@ -72,10 +79,9 @@ class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
     x_q = x_q.detach().requires_grad_(), x_kv = x_kv.detach().requires_grad_();
     Tensor out;
     {
-      const AutocastScope autocast(
-          x_q.device().type(),
-          x_q.is_cuda() && x_q.scalar_type() == at::kFloat ? at::kBFloat16 : at::kFloat);
-      out = self(cross(x_q, x_kv, masks));
+      const AutocastScope autocast(x_q.device().type(),
+                                   x_q.scalar_type() == at::kFloat ? at::kBFloat16 : at::kFloat);
+      out = attend_in_turn(selfs, cross(x_q, x_kv, masks));
     }
     for (Tensor& p : parameters()) p.mutable_grad() = at::zeros_like(p);
     (out * wanted).sum().backward();
@@ -85,7 +91,7 @@ class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
   }
 
   CrossAttend cross{nullptr};
-  SelfAttend self{nullptr};
+  std::vector<SelfAttend> selfs{nullptr, nullptr};
   Tensor x_q, x_kv, wanted;
   AttendMasks masks;
 };
@@ -95,6 +101,7 @@ double apart(const Tensor& a, const Tensor& b) {
 }
 
 TEST_P(FusedTest, HandWrittenGradientsAreAutogradsInFloat64) {
+  draw(7);
   move(at::kCPU, at::kDouble);
   const std::vector<Tensor> plain = pass();
   const FusedAttendScope scope;
@@ -105,26 +112,30 @@ TEST_P(FusedTest, HandWrittenGradientsAreAutogradsInFloat64) {
   }
 }
 
-// Kernels on the GPU, bfloat16: no further from the truth than the modules with autocast are.
-TEST_P(FusedTest, IsAsExactAsTheModulesOnAGpu) {
-  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
-  move(at::kCPU, at::kDouble);
-  const std::vector<Tensor> exact = pass();
-  move(at::kCUDA, at::kFloat);
-  std::vector<Tensor> plain;
-  {
+// Over many draws: the gradients of keys and queries can be nearly all rounding, in both forms.
+TEST_P(FusedTest, IsAsExactInBFloat16AsTheModules) {
+  const at::Device device = at::hasCUDA() ? at::kCUDA : at::kCPU;
+  std::optional<FusedAttendScope> without_kernels;
+  if (device.is_cpu()) without_kernels.emplace();
+  std::vector<double> of_plain, of_fused;  // squares of the distances from the truth
+  for (int64_t seed = 0; seed < 16; ++seed) {
+    draw(seed);
+    move(at::kCPU, at::kDouble);
+    const std::vector<Tensor> exact = pass();
+    move(device, at::kFloat);
+    const std::vector<Tensor> fused = pass();
     const PlainAttendScope scope;
-    plain = pass();
+    const std::vector<Tensor> plain = pass();
+    of_plain.resize(exact.size()), of_fused.resize(exact.size());
+    for (size_t i = 0; i < exact.size(); ++i) {
+      of_plain[i] += std::pow(apart(plain[i], exact[i]), 2);
+      of_fused[i] += std::pow(apart(fused[i], exact[i]), 2);
+    }
   }
-  const std::vector<Tensor> fused = pass();
-  bool same = true;
-  for (size_t i = 0; i < exact.size(); ++i) {
-    same = same && at::equal(plain[i], fused[i]);
-    EXPECT_LE(apart(fused[i], exact[i]),
-              2 * apart(plain[i], exact[i]) + 2e-3 * exact[i].norm().item<double>())
-        << "of tensor " << i;
+  for (size_t i = 0; i < of_plain.size(); ++i) {
+    EXPECT_LE(std::sqrt(of_fused[i]), 2 * std::sqrt(of_plain[i])) << "of tensor " << i;
   }
-  EXPECT_FALSE(same) << "the training form was not used";
+  EXPECT_NE(of_plain, of_fused) << "the training form was not used";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FusedTest,
@@ -158,7 +169,7 @@ TEST(ProjectNormed, TakesGradientsThatLieSideBySide) {
     for (const Tensor& p : wanted) made.push_back(p.grad().clone());
     return made;
   };
-  const auto fused = gradients(project_normed(x, norm, layers, at::kDouble).outputs);
+  const auto fused = gradients(project_normed({x}, norm, layers, at::kDouble).outputs);
   const Tensor normed = norm(x);
   const auto plain = gradients({layers[0](normed), layers[1](normed), layers[2](normed)});
   for (size_t i = 0; i < plain.size(); ++i) {

@@ -108,9 +108,11 @@ struct Recompute : torch::autograd::Function<Recompute> {
 RecomputeScope::RecomputeScope(bool on) : before_(std::exchange(recomputes, on)) {}
 RecomputeScope::~RecomputeScope() { recomputes = before_; }
 
+bool recomputes_now() { return recomputes && at::GradMode::is_enabled(); }
+
 Tensor recompute(torch::nn::Module& module, const std::vector<Tensor>& inputs,
                  const Forward& forward) {
-  if (!recomputes || !at::GradMode::is_enabled()) return forward(inputs);
+  if (!recomputes_now()) return forward(inputs);
   auto kept = c10::make_intrusive<Kept>(forward, Surroundings(inputs.at(0).device()));
   variable_list tensors;
   for (const Tensor& input : inputs) {

@@ -22,6 +22,8 @@ class RecomputeScope {
   bool before_;
 };
 
+bool recomputes_now();  // recompute() on this thread
+
 // forward(inputs), which uses no parameters but the module's. Undefined inputs are allowed.
 using Forward = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 Tensor recompute(torch::nn::Module& module, const std::vector<Tensor>& inputs,

@@ -6,6 +6,7 @@
 #include <c10/cuda/CUDAGuard.h>
 
 #include <map>
+#include <utility>
 
 namespace perceiver {
 
@@ -29,19 +30,31 @@ struct Recording {
   bool impossible = false;
   at::cuda::CUDAGraph graph;
   Example batch;  // where the graph reads; empty until it is recorded
-  Loss loss;
+  RecordedPass::Result result;
 };
 
-// Recording computes nothing: the gradients stay as they are.
+// Copies what `made` holds to where `kept` has it already, and lets go of it.
+void move_to(const std::vector<Tensor>& kept, std::vector<Tensor>& made) {
+  std::vector<Tensor> to, from;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i].defined() || !made[i].defined()) continue;
+    to.push_back(kept[i]);
+    from.push_back(std::exchange(made[i], kept[i]));
+  }
+  if (!to.empty()) at::_foreach_copy_(to, from);
+}
+
+// `kept` are the gradients of an earlier recording, if there is one: all use the same memory.
 void record(Recording& r, const Example& batch, const RecordedPass::Pass& pass,
-            at::cuda::MempoolId_t memory) {
+            const std::vector<Tensor>& kept, at::cuda::MempoolId_t memory) {
   for (const auto& [name, tensor] : batch) r.batch[name] = tensor.clone();
   c10::cuda::device_synchronize();
   c10::cuda::CUDACachingAllocator::emptyCache();  // graphs have memory of their own
   const c10::cuda::CUDAStreamGuard guard(c10::cuda::getStreamFromPool());
   r.graph.capture_begin(memory, cudaStreamCaptureModeThreadLocal);
   try {
-    r.loss = pass(r.batch);
+    r.result = pass(r.batch);
+    move_to(kept, r.result.gradients);
     r.graph.capture_end();
   } catch (const std::exception&) {
     try {
@@ -57,16 +70,17 @@ void record(Recording& r, const Example& batch, const RecordedPass::Pass& pass,
 
 class RecordedPass::Recordings {
  public:
-  Loss run(const Example& batch, const Pass& pass) {
+  Result run(const Example& batch, const Pass& pass) {
     std::vector<int64_t> key = key_of(batch);
     if (!recordings_.contains(key) && !make_room()) return pass(batch);
     Recording& r = recordings_[std::move(key)];
     if (r.impossible || r.calls++ < kCallsBefore) return pass(batch);
-    if (r.batch.empty()) record(r, batch, pass, memory_);
+    if (r.batch.empty()) record(r, batch, pass, gradients_, memory_);
     if (r.impossible) return pass(batch);
+    if (gradients_.empty()) gradients_ = r.result.gradients;
     for (auto& [name, tensor] : r.batch) tensor.copy_(batch.at(name), /*non_blocking=*/true);
     r.graph.replay();
-    return {r.loss.sum.clone(), r.loss.weight.clone()};
+    return {{r.result.loss.sum.clone(), r.result.loss.weight.clone()}, r.result.gradients};
   }
 
  private:
@@ -77,8 +91,9 @@ class RecordedPass::Recordings {
            0;
   }
 
-  // All graphs work in the same memory: one runs at a time, and what it returns is copied.
+  // All graphs work in the same memory, one at a time.
   at::cuda::MempoolId_t memory_ = at::cuda::graph_pool_handle();
+  std::vector<Tensor> gradients_;  // of every recording
   std::map<std::vector<int64_t>, Recording> recordings_;
 };
 
@@ -86,7 +101,7 @@ RecordedPass::RecordedPass(Pass pass)
     : pass_(std::move(pass)), recordings_(std::make_unique<Recordings>()) {}
 RecordedPass::~RecordedPass() = default;
 
-Loss RecordedPass::operator()(const Example& batch) {
+RecordedPass::Result RecordedPass::operator()(const Example& batch) {
   const bool on_gpu = !batch.empty() && batch.begin()->second.is_cuda();
   return on_gpu ? recordings_->run(batch, pass_) : pass_(batch);
 }

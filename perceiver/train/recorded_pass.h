@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "perceiver/data/dataset.h"
 #include "perceiver/tasks/measures.h"
@@ -13,13 +14,16 @@ namespace perceiver {
 // replayed from then on. On a CPU, and where recording fails, it is called each time.
 class RecordedPass {
  public:
-  // Adds to the gradients of parameters, which stay where they are in memory.
-  using Pass = std::function<Loss(const Example& batch)>;
+  struct Result {
+    Loss loss;
+    std::vector<Tensor> gradients;  // undefined where there is none; until the next pass
+  };
+  using Pass = std::function<Result(const Example& batch)>;
 
   explicit RecordedPass(Pass pass);
   ~RecordedPass();
 
-  Loss operator()(const Example& batch);
+  Result operator()(const Example& batch);
 
  private:
   class Recordings;

@@ -8,6 +8,6 @@ class RecordedPass::Recordings {};
 RecordedPass::RecordedPass(Pass pass) : pass_(std::move(pass)) {}
 RecordedPass::~RecordedPass() = default;
 
-Loss RecordedPass::operator()(const Example& batch) { return pass_(batch); }
+RecordedPass::Result RecordedPass::operator()(const Example& batch) { return pass_(batch); }
 
 }  // namespace perceiver

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "perceiver/nn/autocast.h"
 #include "perceiver/nn/recompute.h"
@@ -89,12 +90,11 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
   std::vector<NamedParameter> parameters;
   for (auto& item : task_.model().named_parameters()) {
     if (!item.value().requires_grad()) continue;
-    item.value().mutable_grad() = at::zeros_like(item.value());
     trained_.push_back(item.value());
-    gradients_.push_back(item.value().grad());
     parameters.push_back({item.key(), item.value()});
   }
   if (parameters.empty()) fail("train.freeze: there is nothing left to train");
+  sums_.resize(trained_.size());
   if (config_.average > 0.0) {
     average_ = std::make_unique<WeightAverage>(parameters, config_.average);
   }
@@ -167,33 +167,38 @@ double Trainer::learning_rate() const {
              : warmup_cosine(c.learning_rate, step_, c.steps, c.warmup_steps);
 }
 
-Loss Trainer::pass(const Example& batch) {
+// Autograd would add to each gradient by a kernel of its own: it is left to make new ones.
+RecordedPass::Result Trainer::pass(const Example& batch) {
   const RecomputeScope recompute(config_.recompute);
   const NarrowWeights::Scope narrow(narrow_weights_);
+  for (Tensor& parameter : trained_) parameter.mutable_grad() = Tensor();
   Loss loss;
   {
     const AutocastScope autocast(options_.device.type(), dtype_of(config_));
     loss = task_.loss(batch);
   }
-  add_gradients(loss.sum);
-  return {loss.sum.detach(), loss.weight.detach()};
+  loss.sum.backward();
+  RecordedPass::Result result{{loss.sum.detach(), loss.weight.detach()}, {}};
+  for (Tensor& parameter : trained_) {
+    result.gradients.push_back(std::exchange(parameter.mutable_grad(), Tensor()));
+  }
+  return result;
 }
 
-// Autograd would add to each gradient by a kernel of its own: it is left to make new ones, which
-// are added all at once.
-void Trainer::add_gradients(const Tensor& loss) {
-  for (Tensor& parameter : trained_) parameter.mutable_grad() = Tensor();
-  loss.backward();
+// The gradients of a step that is one pass stay where that pass has made them.
+void Trainer::take_gradients(const std::vector<Tensor>& made, bool first) {
   at::NoGradGuard no_grad;
   std::vector<Tensor> sums, added;
   for (size_t i = 0; i < trained_.size(); ++i) {
-    const Tensor made = std::exchange(trained_[i].mutable_grad(), gradients_[i]);
-    if (!made.defined()) continue;
-    if (made.strides() == gradients_[i].strides()) {
-      sums.push_back(gradients_[i]), added.push_back(made);
-    } else {
-      gradients_[i].add_(made);
+    Tensor& gradient = trained_[i].mutable_grad();
+    if (config_.accumulate == 1 && made[i].defined()) {
+      gradient = made[i];
+      continue;
     }
+    if (!sums_[i].defined()) sums_[i] = at::empty_like(trained_[i]);
+    if (first) sums_[i].zero_();
+    gradient = sums_[i];
+    if (made[i].defined()) sums.push_back(sums_[i]), added.push_back(made[i]);
   }
   if (!sums.empty()) at::_foreach_add_(sums, added);
 }
@@ -201,12 +206,12 @@ void Trainer::add_gradients(const Tensor& loss) {
 Trainer::Step Trainer::step() {
   // Dropout draws from LibTorch's own numbers: as a function of seed and step they need no saving.
   at::manual_seed(scramble(scramble(config_.seed) + step_));
-  at::_foreach_zero_(gradients_);
   const bool records = config_.graph && !config_.recompute;
   Loss all = {at::zeros({}, options_.device), at::zeros({}, options_.device)};
   for (int64_t i = 0; i < config_.accumulate; ++i) {
     const Example batch = next_batch();
-    const Loss loss = records ? recorded_pass_(batch) : pass(batch);
+    const auto [loss, gradients] = records ? recorded_pass_(batch) : pass(batch);
+    take_gradients(gradients, i == 0);
     all.sum += loss.sum;
     all.weight += loss.weight;
   }

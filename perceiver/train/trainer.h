@@ -54,8 +54,8 @@ class Trainer {
   void start_loader();
   Example next_batch();
   double learning_rate() const;
-  Loss pass(const Example& batch);  // forward, and backward into gradients_
-  void add_gradients(const Tensor& loss);
+  RecordedPass::Result pass(const Example& batch);  // forward and backward
+  void take_gradients(const std::vector<Tensor>& made, bool first);
   void check_finite(const Step& result, const RunFolder& folder) const;
   void evaluate_and_keep_best(RunFolder& folder);
   NamedTensors state() const;  // what a checkpoint holds beside the weights
@@ -65,7 +65,8 @@ class Trainer {
   Task& task_;
   TrainConfig config_;
   TrainerOptions options_;
-  std::vector<Tensor> trained_, gradients_;  // parameters, and where their gradients add up
+  std::vector<Tensor> trained_;  // parameters
+  std::vector<Tensor> sums_;     // of their gradients over a step's passes; of one pass: only zeros
   NarrowWeights narrow_weights_;
   RecordedPass recorded_pass_{[this](const Example& batch) { return pass(batch); }};
   std::unique_ptr<Optimizer> optimizer_;

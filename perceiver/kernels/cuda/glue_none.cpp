@@ -43,8 +43,7 @@ AddedRows cuda_add_normalised(const Tensor&, const Tensor&) { refuse(); }
 
 bool cuda_training_rows_take(const Tensor&, at::ScalarType) { return false; }
 
-NormedRows cuda_layer_norm_rows(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                int64_t) {
+NormedRows cuda_layer_norm_rows(const RowTerms&, const Tensor&, const Tensor&, int64_t) {
   refuse();
 }
 
@@ -53,7 +52,7 @@ NormGradients cuda_layer_norm_rows_gradient(const Tensor&, const NormedRows&, co
   refuse();
 }
 
-Tensor cuda_added_rows(const Tensor&, const Tensor&) { refuse(); }
+Tensor cuda_added_rows(const RowTerms&) { refuse(); }
 
 SummedRows cuda_narrowed_rows(const Tensor&, int64_t) { refuse(); }
 

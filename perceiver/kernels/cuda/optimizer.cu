@@ -14,6 +14,7 @@ constexpr int kThreads = 256;
 // has only four good digits.
 struct Rule {
   float beta1, rest1, beta2, rest2, epsilon, weight_decay;
+  bool clips;
 
   explicit Rule(const FusedRule& r)
       : beta1(static_cast<float>(r.beta1)),
@@ -21,7 +22,8 @@ struct Rule {
         beta2(static_cast<float>(r.beta2)),
         rest2(static_cast<float>(1.0 - r.beta2)),
         epsilon(static_cast<float>(r.epsilon)),
-        weight_decay(static_cast<float>(r.weight_decay)) {}
+        weight_decay(static_cast<float>(r.weight_decay)),
+        clips(r.clip > 0) {}
 };
 
 // A chunk of a tensor, as its block sees it.
@@ -93,6 +95,15 @@ __device__ double sum_of(const float* values, int count) {
   return block_sum(sum);
 }
 
+// Where the sums of each chunk are: of the gradients, the values and the updates.
+__device__ float* gradient_squares(const FusedTable& table) { return table.squares; }
+__device__ float* value_squares(const FusedTable& table) {
+  return table.squares + table.num_chunks;
+}
+__device__ float* update_squares(const FusedTable& table) {
+  return table.squares + 2 * table.num_chunks;
+}
+
 __global__ void __launch_bounds__(kThreads) gradient_squares_kernel(FusedTable table) {
   const ChunkView c = view_chunk(table);
   float sum = 0;
@@ -103,20 +114,46 @@ __global__ void __launch_bounds__(kThreads) gradient_squares_kernel(FusedTable t
     for (int j = 0; j < V; ++j) sum += g[j] * g[j];
   });
   sum = block_sum(sum);
-  if (threadIdx.x == 0) table.squares[blockIdx.x] = sum;
+  if (threadIdx.x == 0) gradient_squares(table)[blockIdx.x] = sum;
 }
+
+// What gradients are divided by, in each kernel that reads them.
+struct Divisor {
+  const float* at;  // null: 1
+  __device__ float get() const { return at != nullptr ? *at : 1.0f; }
+};
 
 // optax's rule: nothing changes below the limit. A norm that is not a number gives such a factor:
 // the comparison below is false for it.
-__global__ void clip_kernel(FusedTable table, float clip, const float* divisor) {
-  const double squares = sum_of(table.squares, table.num_chunks);
+__global__ void clip_kernel(FusedTable table, float clip, Divisor divisor) {
+  const double squares = sum_of(gradient_squares(table), table.num_chunks);
   if (threadIdx.x != 0) return;
-  const float divided = divisor != nullptr ? *divisor : 1.0f;
+  const float divided = divisor.get();
   const float norm = static_cast<float>(sqrt(squares)) / divided;
   const float scale = clip > 0 ? clip / norm : 1.0f;
   *table.gradient_norm = norm;
   *table.gradient_factor = (scale > 1.0f ? 1.0f : scale) / divided;
 }
+
+// The gradients of a chunk as the rules take them. Where none are clipped, their squares are summed
+// on the way, and nobody reads them twice.
+struct Gradients {
+  float factor, squares = 0;
+  bool clipped;
+
+  __device__ Gradients(const FusedTable& table, const Rule& rule, Divisor divisor)
+      : factor(rule.clips ? *table.gradient_factor : 1.0f / divisor.get()), clipped(rule.clips) {}
+  __device__ float take(float g) {
+    squares += g * g;
+    return g * factor;
+  }
+  // All threads of the block call it.
+  __device__ void finish(const FusedTable& table) const {
+    if (clipped) return;
+    const float sum = block_sum(squares);
+    if (threadIdx.x == 0) gradient_squares(table)[blockIdx.x] = sum;
+  }
+};
 
 __device__ void move_moments(const Rule& rule, float g, float& m, float& v) {
   m = rule.beta1 * m + rule.rest1 * g;
@@ -135,10 +172,11 @@ __device__ float lamb_update(const Rule& rule, const FusedRates& rates, const Ch
 
 // Moves the moments; sums the squares of the values and of their updates. The updates are not kept:
 // making them again from both moments reads as much as writing and reading them would.
-__global__ void __launch_bounds__(kThreads) lamb_moments_kernel(FusedTable table, Rule rule) {
+__global__ void __launch_bounds__(kThreads)
+    lamb_moments_kernel(FusedTable table, Rule rule, Divisor divisor) {
   const ChunkView c = view_chunk(table);
   const FusedRates rates = *table.rates;
-  const float factor = *table.gradient_factor;
+  Gradients gradients(table, rule, divisor);
   float values = 0, updates = 0;
   over_chunk(c, [&]<int V>(Width<V>, int i) {
     float w[V], g[V], m[V], v[V];
@@ -148,7 +186,7 @@ __global__ void __launch_bounds__(kThreads) lamb_moments_kernel(FusedTable table
     load_pack(c.second + i, v);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      move_moments(rule, g[j] * factor, m[j], v[j]);
+      move_moments(rule, gradients.take(g[j]), m[j], v[j]);
       const float u = lamb_update(rule, rates, c, w[j], m[j], v[j]);
       values += w[j] * w[j];
       updates += u * u;
@@ -156,20 +194,21 @@ __global__ void __launch_bounds__(kThreads) lamb_moments_kernel(FusedTable table
     store_pack(c.first + i, m);
     store_pack(c.second + i, v);
   });
+  gradients.finish(table);
   values = block_sum(values);
   updates = block_sum(updates);
   if (threadIdx.x != 0) return;
-  table.squares[blockIdx.x] = values;
-  table.squares[table.num_chunks + blockIdx.x] = updates;
+  value_squares(table)[blockIdx.x] = values;
+  update_squares(table)[blockIdx.x] = updates;
 }
 
 // A block for each tensor. One of zeros, as biases start, moves by the plain update.
 __global__ void lamb_ratio_kernel(FusedTable table) {
   const FusedEntry entry = table.entries[blockIdx.x];
-  const float* squares = table.squares + entry.first_chunk;
-  const auto size = static_cast<float>(sqrt(sum_of(squares, entry.num_chunks)));
-  const auto length =
-      static_cast<float>(sqrt(sum_of(squares + table.num_chunks, entry.num_chunks)));
+  const auto norm = [&](const float* squares) {
+    return static_cast<float>(sqrt(sum_of(squares + entry.first_chunk, entry.num_chunks)));
+  };
+  const float size = norm(value_squares(table)), length = norm(update_squares(table));
   if (threadIdx.x == 0) table.ratios[blockIdx.x] = size == 0 || length == 0 ? 1.0f : size / length;
 }
 
@@ -188,10 +227,11 @@ __global__ void __launch_bounds__(kThreads) lamb_apply_kernel(FusedTable table, 
   });
 }
 
-__global__ void __launch_bounds__(kThreads) adamw_kernel(FusedTable table, Rule rule) {
+__global__ void __launch_bounds__(kThreads)
+    adamw_kernel(FusedTable table, Rule rule, Divisor divisor) {
   const ChunkView c = view_chunk(table);
   const FusedRates rates = *table.rates;
-  const float factor = *table.gradient_factor;
+  Gradients gradients(table, rule, divisor);
   const float kept = c.decayed ? 1.0f - rates.learning_rate * rule.weight_decay : 1.0f;
   over_chunk(c, [&]<int V>(Width<V>, int i) {
     float w[V], g[V], m[V], v[V];
@@ -201,19 +241,26 @@ __global__ void __launch_bounds__(kThreads) adamw_kernel(FusedTable table, Rule 
     load_pack(c.second + i, v);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      move_moments(rule, g[j] * factor, m[j], v[j]);
+      move_moments(rule, gradients.take(g[j]), m[j], v[j]);
       w[j] = kept * w[j] - rates.learning_rate * direction(rule, rates, m[j], v[j]);
     }
     store_pack(c.value + i, w);
     store_pack(c.first + i, m);
     store_pack(c.second + i, v);
   });
+  gradients.finish(table);
 }
 
-void launch_clip(const FusedTable& table, const FusedRule& rule, const float* divisor,
+// Where gradients are clipped, their norm must be known before the rule begins; otherwise the rule
+// makes it.
+void launch_norm(const FusedTable& table, const FusedRule& rule, Divisor divisor,
+                 cudaStream_t stream) {
+  clip_kernel<<<1, 1024, 0, stream>>>(table, static_cast<float>(rule.clip), divisor);
+}
+void launch_clip(const FusedTable& table, const FusedRule& rule, Divisor divisor,
                  cudaStream_t stream) {
   gradient_squares_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table);
-  clip_kernel<<<1, 1024, 0, stream>>>(table, static_cast<float>(rule.clip), divisor);
+  launch_norm(table, rule, divisor, stream);
 }
 
 }  // namespace
@@ -221,18 +268,20 @@ void launch_clip(const FusedTable& table, const FusedRule& rule, const float* di
 cudaError_t lamb_step(const FusedTable& table, const FusedRule& rule, const float* divisor,
                       cudaStream_t stream) {
   if (table.num_chunks == 0) return cudaErrorInvalidValue;
-  launch_clip(table, rule, divisor, stream);
-  lamb_moments_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table, Rule(rule));
+  if (rule.clip > 0) launch_clip(table, rule, {divisor}, stream);
+  lamb_moments_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table, Rule(rule), {divisor});
   lamb_ratio_kernel<<<table.num_tensors, kThreads, 0, stream>>>(table);
   lamb_apply_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table, Rule(rule));
+  if (rule.clip <= 0) launch_norm(table, rule, {divisor}, stream);
   return cudaGetLastError();
 }
 
 cudaError_t adamw_step(const FusedTable& table, const FusedRule& rule, const float* divisor,
                        cudaStream_t stream) {
   if (table.num_chunks == 0) return cudaErrorInvalidValue;
-  launch_clip(table, rule, divisor, stream);
-  adamw_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table, Rule(rule));
+  if (rule.clip > 0) launch_clip(table, rule, {divisor}, stream);
+  adamw_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table, Rule(rule), {divisor});
+  if (rule.clip <= 0) launch_norm(table, rule, {divisor}, stream);
   return cudaGetLastError();
 }
 

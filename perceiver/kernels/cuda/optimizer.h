@@ -44,7 +44,7 @@ struct FusedTable {
   const float** gradients = nullptr;  // [num_tensors]
   FusedEntry* entries = nullptr;      // [num_tensors]
   FusedChunk* chunks = nullptr;       // [num_chunks]
-  float* squares = nullptr;           // [2, num_chunks]: sums over a chunk
+  float* squares = nullptr;           // [3, num_chunks]: sums over a chunk
   float* ratios = nullptr;            // [num_tensors]: LAMB's
   FusedRates* rates = nullptr;
   float* gradient_norm = nullptr;    // of the last step, before clipping; not finite: look at it

@@ -37,7 +37,7 @@ FusedTable lay_out(std::span<const FusedTensor> tensors, Parts& parts) {
   table.gradients = parts.take<const float*>(tensors.size());
   table.entries = parts.take<FusedEntry>(tensors.size());
   table.chunks = parts.take<FusedChunk>(table.num_chunks);
-  table.squares = parts.take<float>(2 * static_cast<size_t>(table.num_chunks));
+  table.squares = parts.take<float>(3 * static_cast<size_t>(table.num_chunks));
   table.ratios = parts.take<float>(tensors.size());
   table.rates = parts.take<FusedRates>(1);
   table.gradient_norm = parts.take<float>(1);

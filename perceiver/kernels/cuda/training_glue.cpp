@@ -23,6 +23,10 @@ Tensor floats(const Tensor& like, at::IntArrayRef sizes) {
   return at::empty(sizes, like.options().dtype(at::kFloat));
 }
 
+const float* floats_of(const Tensor& x) {
+  return x.defined() ? x.const_data_ptr<float>() : nullptr;
+}
+
 Tensor narrow_rows(const Tensor& like, int64_t padded) {
   return at::empty({like.size(0), padded}, like.options().dtype(at::kBFloat16));
 }
@@ -49,8 +53,9 @@ bool cuda_training_rows_take(const Tensor& x, at::ScalarType dtype) {
          x.size(-1) <= kMaxTrainingChannels;
 }
 
-NormedRows cuda_layer_norm_rows(const Tensor& x, const Tensor& y, const Tensor& scale,
-                                const Tensor& offset, int64_t padded) {
+NormedRows cuda_layer_norm_rows(const RowTerms& terms, const Tensor& scale, const Tensor& offset,
+                                int64_t padded) {
+  const Tensor &x = terms.x, &y = terms.y;
   const c10::cuda::CUDAGuard guard(x.device());
   const Tensor from = in_rows(x);
   NormedRows rows{.z = y.defined() ? at::empty(x.sizes(), x.options()) : from,
@@ -70,6 +75,7 @@ NormedRows cuda_layer_norm_rows(const Tensor& x, const Tensor& y, const Tensor& 
                      .rstd = rows.rstd.data_ptr<float>()};
   if (y.defined()) {
     pass.y = y.const_data_ptr(), pass.y_stride = y.stride(0);
+    pass.bias = floats_of(terms.bias);
     pass.sum = rows.z.data_ptr();
   }
   C10_CUDA_CHECK(layer_norm(pass, c10::cuda::getCurrentCUDAStream()));
@@ -112,9 +118,10 @@ NormGradients cuda_layer_norm_rows_gradient(const Tensor& gradient, const Normed
   return g;
 }
 
-Tensor cuda_added_rows(const Tensor& x, const Tensor& y) {
+Tensor cuda_added_rows(const RowTerms& terms) {
+  const Tensor& x = terms.x;
   const c10::cuda::CUDAGuard guard(x.device());
-  const Tensor from = in_rows(x), added = in_rows(y);
+  const Tensor from = in_rows(x), added = in_rows(terms.y);
   const Tensor out = at::empty(x.sizes(), x.options());
   C10_CUDA_CHECK(add_rows({.rows = x.size(0),
                            .channels = x.size(1),
@@ -123,6 +130,7 @@ Tensor cuda_added_rows(const Tensor& x, const Tensor& y) {
                            .x_stride = from.stride(0),
                            .y = added.const_data_ptr(),
                            .y_stride = added.stride(0),
+                           .bias = floats_of(terms.bias),
                            .out = out.data_ptr()},
                           c10::cuda::getCurrentCUDAStream()));
   return out;

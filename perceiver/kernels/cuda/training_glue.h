@@ -7,12 +7,12 @@
 namespace perceiver {
 
 bool cuda_training_rows_take(const Tensor& x, at::ScalarType dtype);
-NormedRows cuda_layer_norm_rows(const Tensor& x, const Tensor& y, const Tensor& scale,
-                                const Tensor& offset, int64_t padded);
+NormedRows cuda_layer_norm_rows(const RowTerms& terms, const Tensor& scale, const Tensor& offset,
+                                int64_t padded);
 NormGradients cuda_layer_norm_rows_gradient(const Tensor& gradient, const NormedRows& rows,
                                             const Tensor& scale, const Tensor& passed,
                                             WantedRows wanted);
-Tensor cuda_added_rows(const Tensor& x, const Tensor& y);
+Tensor cuda_added_rows(const RowTerms& terms);
 SummedRows cuda_narrowed_rows(const Tensor& x, int64_t padded);
 Tensor cuda_copy_and_sum(const Tensor& x, const Tensor& out);
 SummedRows cuda_gelu_rows_gradient(const Tensor& gradient, const Tensor& at, bool tanh);

@@ -14,7 +14,7 @@ namespace perceiver {
 constexpr int64_t kMaxTrainingChannels = 4096;
 
 // out [R, P] = scale * (z - mean) / sqrt(variance + 1e-5) + offset in bfloat16, zeros behind the
-// channels; z is x, or x + y rounded to x's dtype and stored as `sum`.
+// channels; z is x, or x + y + bias rounded to x's dtype and stored as `sum`.
 struct LayerNormPass {
   int64_t rows, channels;   // R, C: at most kMaxTrainingChannels
   CudaDtype dtype;          // of x and sum: float32 or bfloat16
@@ -22,7 +22,8 @@ struct LayerNormPass {
   int64_t x_stride;         // elements from one row to the next
   const void* y = nullptr;  // [R, C], bfloat16; null: nothing is added
   int64_t y_stride = 0;
-  void* sum = nullptr;  // [R, C], without gaps; where there is y
+  const float* bias = nullptr;  // [C]; null: nothing more is added
+  void* sum = nullptr;          // [R, C], without gaps; where there is y
   const float *scale, *offset;
   void* out;
   int64_t out_stride;  // P
@@ -50,7 +51,7 @@ struct LayerNormGradient {
 int64_t layer_norm_gradient_workspace(int64_t channels);
 cudaError_t layer_norm_gradient(const LayerNormGradient& pass, cudaStream_t stream);
 
-// out [R, C] = x + y, without gaps and in x's dtype.
+// out [R, C] = x + y + bias, without gaps and in x's dtype.
 struct AddedPass {
   int64_t rows, channels;
   CudaDtype dtype;  // float32 or bfloat16
@@ -58,6 +59,7 @@ struct AddedPass {
   int64_t x_stride;
   const void* y;  // bfloat16
   int64_t y_stride;
+  const float* bias;  // [C]; null: none
   void* out;
 };
 cudaError_t add_rows(const AddedPass& pass, cudaStream_t stream);
