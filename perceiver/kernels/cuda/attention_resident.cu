@@ -1,6 +1,10 @@
+#include <algorithm>
+
 #include "perceiver/kernels/cuda/attention_resident.h"
 #include "perceiver/kernels/cuda/attention_resident_forward.h"
+#include "perceiver/kernels/cuda/attention_resident_forward_hopper.h"
 #include "perceiver/kernels/cuda/attention_resident_gradient.h"
+#include "perceiver/kernels/cuda/attention_resident_gradient_hopper.h"
 #include "perceiver/kernels/cuda/device.h"
 
 namespace perceiver {
@@ -22,14 +26,89 @@ bool with_channels(const ResidentAttention& a, Function f) {
          take(Channels<32, 96>()) || take(Channels<32, 160>()) || take(Channels<64, 64>());
 }
 
+size_t room() {
+  return static_cast<size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+}
+int multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
+bool is_hopper() {
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&
+         device_attribute(cudaDevAttrComputeCapabilityMinor) == 0;
+}
+
+struct Launch {
+  dim3 blocks;
+  int threads;
+  size_t bytes;
+  cudaStream_t stream;
+};
+
 template <typename Kernel, typename... Arguments>
-cudaError_t launch(Kernel kernel, dim3 blocks, size_t bytes, cudaStream_t stream,
-                   const Arguments&... arguments) {
+cudaError_t start(Kernel kernel, const Launch& launch, const Arguments&... arguments) {
   const cudaError_t error = cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.bytes));
   if (error != cudaSuccess) return error;
-  kernel<<<blocks, kThreads, bytes, stream>>>(arguments...);
+  kernel<<<launch.blocks, launch.threads, launch.bytes, launch.stream>>>(arguments...);
   return cudaGetLastError();
+}
+
+int heads_of(const ResidentAttention& a) { return a.heads * a.batch; }
+
+template <typename T, int F, int V, int kRowGroups>
+cudaError_t start_forward(const ResidentAttention& a, cudaStream_t stream) {
+  using Memory = ForwardMemory<F, V, kRowGroups>;
+  const dim3 blocks(Memory::query_blocks(a.queries), a.heads, a.batch);
+  return start(attend_kernel<T, F, V, kRowGroups>,
+               {blocks, kThreads, Memory::bytes(a.keys), stream}, a);
+}
+
+template <typename T, int F, int V>
+cudaError_t start_hopper_forward(const ResidentAttention& a, cudaStream_t stream) {
+  const HopperForwardMemory<F, V> memory(a.queries, a.keys);
+  const int works = heads_of(a) * memory.query_blocks(a.queries);
+  const int blocks = std::min(works, multiprocessors());
+  const int buffers = works > blocks && 2 * memory.end <= room() ? 2 : 1;
+  return start(hopper_attend_kernel<T, F, V>,
+               {dim3(blocks), 128 * memory.warpgroups, buffers * memory.end, stream}, a, memory,
+               buffers);
+}
+
+// Where products are most of the work and there are more heads than half the multiprocessors.
+template <int F, int V>
+bool hopper_forward_pays(const ResidentAttention& a) {
+  const HopperForwardMemory<F, V> memory(a.queries, a.keys);
+  return is_hopper() && memory.end <= room() &&
+         2 * heads_of(a) * memory.query_blocks(a.queries) > multiprocessors();
+}
+
+template <typename T, int F, int V>
+cudaError_t choose_forward(const ResidentAttention& a, cudaStream_t stream) {
+  // As few queries a block as keep every multiprocessor at one block.
+  const int most = multiprocessors() / heads_of(a);
+  const auto fits = [&](int row_groups) { return a.queries <= 16 * row_groups * most; };
+  if (fits(1)) return start_forward<T, F, V, 1>(a, stream);
+  if (fits(2)) return start_forward<T, F, V, 2>(a, stream);
+  if (fits(4)) return start_forward<T, F, V, 4>(a, stream);
+  if constexpr (F % 32 == 0 && V % 32 == 0 && V >= 96) {
+    if (hopper_forward_pays<F, V>(a)) return start_hopper_forward<T, F, V>(a, stream);
+  }
+  return start_forward<T, F, V, kWarps>(a, stream);
+}
+
+template <int F, int V>
+cudaError_t choose_gradient(const ResidentAttention& a, const ResidentGradients& g,
+                            cudaStream_t stream) {
+  using T = __nv_bfloat16;
+  const dim3 blocks(a.heads, a.batch);
+  if constexpr (F % 32 == 0 && V % 32 == 0) {
+    const size_t bytes = HopperGradientMemory<F, V>(a.queries, a.keys).end;
+    // Of few channels and keys, two heads fit a multiprocessor with the other kernel.
+    if (is_hopper() && bytes <= room() && (V >= 64 || a.keys > kPassKeys)) {
+      return start(hopper_gradient_kernel<T, F, V>, {blocks, kGradientThreads, bytes, stream}, a,
+                   g);
+    }
+  }
+  const size_t bytes = GradientMemory<F, V>::bytes(a.queries, a.keys);
+  return start(gradient_kernel<T, F, V>, {blocks, kThreads, bytes, stream}, a, g);
 }
 
 }  // namespace
@@ -45,23 +124,19 @@ const char* attention_resident_refusal(const ResidentAttention& a, bool with_gra
   size_t bytes = 0;
   const bool known = with_channels(a, [&]<int F, int V>(Channels<F, V>) {
     bytes = with_gradients ? GradientMemory<F, V>::bytes(a.queries, a.keys)
-                           : ForwardMemory<F, V>::bytes(a.keys);
+                           : ForwardMemory<F, V, kWarps>::bytes(a.keys);
   });
   if (!known) return "has no kernel for these channels of a head";
-  const auto room = static_cast<size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-  return bytes > room ? "needs a head's rows to fit shared memory" : nullptr;
+  return bytes > room() ? "needs a head's rows to fit shared memory" : nullptr;
 }
 
 cudaError_t attention_resident(const ResidentAttention& a, cudaStream_t stream) {
   using namespace resident;
   cudaError_t error = cudaErrorInvalidValue;
   if (a.batch == 0 || a.heads == 0) return cudaSuccess;
-  const dim3 blocks(static_cast<unsigned>((a.queries + kQueriesOfBlock - 1) / kQueriesOfBlock),
-                    static_cast<unsigned>(a.heads), static_cast<unsigned>(a.batch));
   with_channels(a, [&]<int F, int V>(Channels<F, V>) {
-    const size_t bytes = ForwardMemory<F, V>::bytes(a.keys);
-    error = a.bfloat16 ? launch(attend_kernel<__nv_bfloat16, F, V>, blocks, bytes, stream, a)
-                       : launch(attend_kernel<__half, F, V>, blocks, bytes, stream, a);
+    error = a.bfloat16 ? choose_forward<__nv_bfloat16, F, V>(a, stream)
+                       : choose_forward<__half, F, V>(a, stream);
   });
   return error;
 }
@@ -71,11 +146,8 @@ cudaError_t attention_resident_gradients(const ResidentAttention& a, const Resid
   using namespace resident;
   cudaError_t error = cudaErrorInvalidValue;
   if (a.batch == 0 || a.heads == 0) return cudaSuccess;
-  const dim3 blocks(static_cast<unsigned>(a.heads), static_cast<unsigned>(a.batch));
-  with_channels(a, [&]<int F, int V>(Channels<F, V>) {
-    error = launch(gradient_kernel<__nv_bfloat16, F, V>, blocks,
-                   GradientMemory<F, V>::bytes(a.queries, a.keys), stream, a, g);
-  });
+  with_channels(a,
+                [&]<int F, int V>(Channels<F, V>) { error = choose_gradient<F, V>(a, g, stream); });
   return error;
 }
 

@@ -24,9 +24,9 @@ struct ResidentAttention {
   int batch = 0, heads = 0, queries = 0, keys = 0, qk_channels = 0, v_channels = 0;
   HeadRows q = {}, k = {}, v = {};   // data and strides on 16 bytes
   const uint8_t* kv_mask = nullptr;  // [B, M], not 0: there is a key; null: all are
-  float scale = 1.0f;
-  NewHeadRows out = {};          // [B, H, N, V]
-  float* log_sum_exp = nullptr;  // [B, H, N]; -inf for a query without any key. May be null
+  float scale = 1.0f;                // above 0
+  NewHeadRows out = {};              // [B, H, N, V]
+  float* log_sum_exp = nullptr;      // [B, H, N]; -inf for a query without any key
 };
 
 // Of the output and of what it was made from. bfloat16 alone.

@@ -1,6 +1,7 @@
 // The forward kernel of attention_resident.h. For .cu files only.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -9,25 +10,27 @@
 
 namespace perceiver::resident {
 
-inline constexpr int kQueriesOfBlock = 16 * kWarps;  // each warp has sixteen
-
-// Keys [M, F], values [M, V], and what is added to the scores of each key.
-template <int F, int V>
+// Keys [M, F], values [M, V], and what is added to the scores of each key. A block has sixteen
+// queries for each of its warps or, where there are few heads, for each group of them: then the
+// warps of a group share the keys out, and leave their parts of the sums where keys and values
+// were.
+template <int F, int V, int kRowGroups>
 struct ForwardMemory {
-  static constexpr int kKeyRow = F + kGap, kValueRow = V + kGap;
-  static constexpr int kKeysAtOnce = V > 64 ? 32 : 64;  // their scores and the sums are registers
+  static constexpr int kKeyRow = F + kGap, kValueRow = V + kGap, kPartRow = V + kGap;
+  static constexpr int kQueriesOfBlock = 16 * kRowGroups, kKeyGroups = kWarps / kRowGroups;
+  // Their scores and the sums are registers.
+  static constexpr int kKeysAtOnce = V > 64 || kKeyGroups > 1 ? 32 : 64;
 
+  static unsigned query_blocks(int queries) {
+    return (queries + kQueriesOfBlock - 1) / kQueriesOfBlock;
+  }
   __host__ __device__ static int rows(int keys) { return rounded_up(keys, 64); }
   static size_t bytes(int keys) {
-    return static_cast<size_t>(rows(keys)) * ((kKeyRow + kValueRow) * 2 + sizeof(float));
+    const size_t all = static_cast<size_t>(rows(keys)) * (kKeyRow + kValueRow) * 2;
+    const size_t parts = kKeyGroups > 1 ? kWarps * 16 * (kPartRow + 2) * sizeof(float) : 0;
+    return std::max(all + rows(keys) * sizeof(float), parts);
   }
 };
-
-template <typename T>
-__device__ const T* rows_of_head(const HeadRows& x) {
-  return static_cast<const T*>(x.data) + int64_t{blockIdx.z} * x.batch +
-         int64_t{blockIdx.y} * x.head;
-}
 
 // The factors of 16 rows [16, C] straight from global memory; rows from `count` on are zeros.
 template <int C, typename T>
@@ -68,76 +71,75 @@ struct RunningRow {
   }
   // Rows without any key so far must not give NaN.
   __device__ float start() const { return origin == -INFINITY ? 0.0f : origin; }
+  // Of a row whose sum is complete, in natural units.
+  __device__ float log_sum() const { return start() * std::numbers::ln2_v<float> + logf(sum); }
 };
 
-// grid [blocks of queries, H, B]
-template <typename T, int F, int V>
-__global__ void __launch_bounds__(kThreads, V <= 32 ? 3 : 2)
-    attend_kernel(const ResidentAttention a) {
-  using Memory = ForwardMemory<F, V>;
-  constexpr int kKeysAtOnce = Memory::kKeysAtOnce, kScoreTiles = kKeysAtOnce / 8;
-  extern __shared__ uint4 shared_memory[];
-  const int rows = Memory::rows(a.keys), lane = threadIdx.x % 32;
-  T* const keys = reinterpret_cast<T*>(shared_memory);
-  T* const values = keys + rows * Memory::kKeyRow;
-  float* const offsets = reinterpret_cast<float*>(values + rows * Memory::kValueRow);
-
-  copy_rows<F>(keys, rows_of_head<T>(a.k), a.k.row, a.keys, rows);
-  copy_rows<V>(values, rows_of_head<T>(a.v), a.v.row, a.keys, rows);
-  const uint8_t* const mask = a.kv_mask ? a.kv_mask + int64_t{blockIdx.z} * a.keys : nullptr;
-  for (int i = threadIdx.x; i < rows; i += kThreads) {
+// 0 for a key that is there, and what makes its weight 0 for one that is not.
+__device__ inline void set_offsets(float* offsets, const ResidentAttention& a, const HeadPlace& of,
+                                   int rows) {
+  const uint8_t* const mask = mask_of(a, of);
+  for (int i = threadIdx.x; i < rows; i += blockDim.x) {
     offsets[i] = i < a.keys && (mask == nullptr || mask[i] != 0) ? 0.0f : -INFINITY;
   }
-  const int first = blockIdx.x * kQueriesOfBlock + threadIdx.x / 32 * 16;
-  uint32_t q[F / 16][4];
-  load_factors<F>(q, rows_of_head<T>(a.q), a.q.row, first, a.queries);
-  wait_for_copies();
-  __syncthreads();
-  if (first >= a.queries) return;
+}
 
-  const float scale = a.scale * std::numbers::log2e_v<float>;
+// Scores [16, 8 * kTiles] of keys that are not there become minus infinity.
+template <int kTiles>
+__device__ __forceinline__ void hide(float (&s)[kTiles][4], const float* offsets) {
+#pragma unroll
+  for (int n = 0; n < kTiles; ++n) {
+    const float2 offset = *reinterpret_cast<const float2*>(offsets + n * 8 + threadIdx.x % 4 * 2);
+    s[n][0] += offset.x, s[n][1] += offset.y;
+    s[n][2] += offset.x, s[n][3] += offset.y;
+  }
+}
+
+// Scores [16, 8 * kTiles] of a warp's queries become weights; sums so far follow where the origin
+// of their row moves.
+template <int kTiles, int kSumTiles>
+__device__ __forceinline__ void weigh(float (&s)[kTiles][4], float (&sums)[kSumTiles][4],
+                                      RunningRow& low, RunningRow& high, float scale) {
+  float most_low = -INFINITY, most_high = -INFINITY;
+#pragma unroll
+  for (int n = 0; n < kTiles; ++n) {
+    most_low = fmaxf(most_low, fmaxf(s[n][0], s[n][1]));
+    most_high = fmaxf(most_high, fmaxf(s[n][2], s[n][3]));
+  }
+  most_low = quad_max(most_low) * scale, most_high = quad_max(most_high) * scale;
+  if (__any_sync(0xffffffffu, low.is_left_behind(most_low) || high.is_left_behind(most_high))) {
+    const float less_low = low.move(most_low), less_high = high.move(most_high);
+#pragma unroll
+    for (int n = 0; n < kSumTiles; ++n) {
+      sums[n][0] *= less_low, sums[n][1] *= less_low;
+      sums[n][2] *= less_high, sums[n][3] *= less_high;
+    }
+  }
+  const float low_start = low.start(), high_start = high.start();
+#pragma unroll
+  for (int n = 0; n < kTiles; ++n) {
+    s[n][0] = power_of_two(s[n][0] * scale - low_start);
+    s[n][1] = power_of_two(s[n][1] * scale - low_start);
+    s[n][2] = power_of_two(s[n][2] * scale - high_start);
+    s[n][3] = power_of_two(s[n][3] * scale - high_start);
+    low.sum += s[n][0] + s[n][1];
+    high.sum += s[n][2] + s[n][3];
+  }
+}
+
+// Sixteen queries of a warp, and what the keys that it has seen make of them.
+template <typename T, int F, int V, int kRowGroups>
+struct WarpQueries {
+  using Memory = ForwardMemory<F, V, kRowGroups>;
+  static constexpr int kScoreTiles = Memory::kKeysAtOnce / 8;
+  using Scores = float[kScoreTiles][4];
+
+  uint32_t q[F / 16][4];
   float sums[V / 8][4] = {};
   RunningRow low, high;
-  for (int begin = 0; begin < a.keys; begin += kKeysAtOnce) {
-    float s[kScoreTiles][4] = {};
-#pragma unroll
-    for (int c = 0; c < F / 16; ++c) {
-#pragma unroll
-      for (int n = 0; n < kScoreTiles; n += 2) {
-        uint32_t b[4];
-        load_matrices(b, keys + (begin + n * 8) * Memory::kKeyRow + c * 16 +
-                             matrices_across(lane, Memory::kKeyRow));
-        multiply_add<T>(s[n], q[c], b[0], b[1]);
-        multiply_add<T>(s[n + 1], q[c], b[2], b[3]);
-      }
-    }
-    float most_low = -INFINITY, most_high = -INFINITY;
-#pragma unroll
-    for (int n = 0; n < kScoreTiles; ++n) {
-      const float2 offset =
-          *reinterpret_cast<const float2*>(offsets + begin + n * 8 + lane % 4 * 2);
-      s[n][0] = s[n][0] * scale + offset.x, s[n][1] = s[n][1] * scale + offset.y;
-      s[n][2] = s[n][2] * scale + offset.x, s[n][3] = s[n][3] * scale + offset.y;
-      most_low = fmaxf(most_low, fmaxf(s[n][0], s[n][1]));
-      most_high = fmaxf(most_high, fmaxf(s[n][2], s[n][3]));
-    }
-    most_low = quad_max(most_low), most_high = quad_max(most_high);
-    if (__any_sync(0xffffffffu, low.is_left_behind(most_low) || high.is_left_behind(most_high))) {
-      const float less_low = low.move(most_low), less_high = high.move(most_high);
-#pragma unroll
-      for (int n = 0; n < V / 8; ++n) {
-        sums[n][0] *= less_low, sums[n][1] *= less_low;
-        sums[n][2] *= less_high, sums[n][3] *= less_high;
-      }
-    }
-    const float low_start = low.start(), high_start = high.start();
-#pragma unroll
-    for (int n = 0; n < kScoreTiles; ++n) {
-      s[n][0] = power_of_two(s[n][0] - low_start), s[n][1] = power_of_two(s[n][1] - low_start);
-      s[n][2] = power_of_two(s[n][2] - high_start), s[n][3] = power_of_two(s[n][3] - high_start);
-      low.sum += s[n][0] + s[n][1];
-      high.sum += s[n][2] + s[n][3];
-    }
+
+  __device__ void multiply_values(const Scores& s, const T* values) {
+    const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int k = 0; k < kScoreTiles / 2; ++k) {
       uint32_t weights[4];
@@ -145,25 +147,112 @@ __global__ void __launch_bounds__(kThreads, V <= 32 ? 3 : 2)
 #pragma unroll
       for (int n = 0; n < V / 8; n += 2) {
         uint32_t b[4];
-        load_turned_matrices(b, values + (begin + k * 16) * Memory::kValueRow + n * 8 +
+        load_turned_matrices(b, values + k * 16 * Memory::kValueRow + n * 8 +
                                     matrices_down(lane, Memory::kValueRow));
         multiply_add<T>(sums[n], weights, b[0], b[1]);
         multiply_add<T>(sums[n + 1], weights, b[2], b[3]);
       }
     }
   }
+};
+
+template <typename T, int V>
+__device__ void store_queries(const ResidentAttention& a, const HeadPlace& of, int first,
+                              const float (&sums)[V / 8][4], RunningRow low, RunningRow high) {
+  const int lane = threadIdx.x % 32;
   low.sum = quad_sum(low.sum), high.sum = quad_sum(high.sum);
-  T* const out = static_cast<T*>(a.out.data) + int64_t{blockIdx.z} * a.out.batch +
-                 int64_t{blockIdx.y} * a.out.head;
-  store_rows(out, a.out.row, first, a.queries, sums, low.sum > 0.0f ? 1.0f / low.sum : 0.0f,
-             high.sum > 0.0f ? 1.0f / high.sum : 0.0f);
-  if (a.log_sum_exp != nullptr && lane % 4 == 0) {
-    float* const log_sums =
-        a.log_sum_exp + (int64_t{blockIdx.z} * a.heads + blockIdx.y) * a.queries;
-    constexpr float kLog2 = std::numbers::ln2_v<float>;
-    const int row = first + lane / 4;
-    if (row < a.queries) log_sums[row] = low.start() * kLog2 + logf(low.sum);
-    if (row + 8 < a.queries) log_sums[row + 8] = high.start() * kLog2 + logf(high.sum);
+  store_rows(rows_of<T>(a.out, of), a.out.row, first, a.queries, sums,
+             low.sum > 0.0f ? 1.0f / low.sum : 0.0f, high.sum > 0.0f ? 1.0f / high.sum : 0.0f);
+  if (lane % 4 != 0) return;
+  float* const log_sums = figures_of(a.log_sum_exp, a, of);
+  const int row = first + lane / 4;
+  if (row < a.queries) log_sums[row] = low.log_sum();
+  if (row + 8 < a.queries) log_sums[row + 8] = high.log_sum();
+}
+
+// The parts that warps have of the same queries, to one; sums over them are in the warps' order.
+template <typename T, int F, int V, int kRowGroups>
+__device__ void store_parts(const ResidentAttention& a, const HeadPlace& of,
+                            const WarpQueries<T, F, V, kRowGroups>& mine, float* parts) {
+  using Memory = ForwardMemory<F, V, kRowGroups>;
+  constexpr int kRow = Memory::kPartRow, kRows = Memory::kQueriesOfBlock,
+                kParts = Memory::kKeyGroups, kThreadsOfRow = kThreads / kRows;
+  float* const origins = parts + kParts * kRows * kRow;
+  float* const totals = origins + kParts * kRows;
+  const auto put = [&](const RunningRow& row, int half) {
+    const int lane = threadIdx.x % 32, at = threadIdx.x / 32 * 16 + half * 8 + lane / 4;
+    const float total = quad_sum(row.sum);
+    if (lane % 4 == 0) origins[at] = row.origin, totals[at] = total;
+#pragma unroll
+    for (int n = 0; n < V / 8; ++n) {
+      *reinterpret_cast<float2*>(parts + at * kRow + n * 8 + lane % 4 * 2) =
+          make_float2(mine.sums[n][2 * half], mine.sums[n][2 * half + 1]);
+    }
+  };
+  __syncthreads();  // keys and values are no longer needed
+  put(mine.low, 0);
+  put(mine.high, 1);
+  __syncthreads();
+
+  const int row = threadIdx.x / kThreadsOfRow, query = blockIdx.x * kRows + row;
+  if (query >= a.queries) return;
+  RunningRow all;
+  for (int i = 0; i < kParts; ++i) all.origin = fmaxf(all.origin, origins[i * kRows + row]);
+  float factors[kParts];
+#pragma unroll
+  for (int i = 0; i < kParts; ++i) {
+    factors[i] = power_of_two(origins[i * kRows + row] - all.start());
+    all.sum += factors[i] * totals[i * kRows + row];
+  }
+  const float by = all.sum > 0.0f ? 1.0f / all.sum : 0.0f;
+  T* const out = rows_of<T>(a.out, of) + query * a.out.row;
+  for (int c = threadIdx.x % kThreadsOfRow * 2; c < V; c += kThreadsOfRow * 2) {
+    float2 sum = {};
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) {
+      const float2 more = *reinterpret_cast<const float2*>(parts + (i * kRows + row) * kRow + c);
+      sum.x += factors[i] * more.x, sum.y += factors[i] * more.y;
+    }
+    *reinterpret_cast<uint32_t*>(out + c) = pack_pair<T>(sum.x * by, sum.y * by);
+  }
+  if (threadIdx.x % kThreadsOfRow == 0) figures_of(a.log_sum_exp, a, of)[query] = all.log_sum();
+}
+
+// grid [blocks of queries, H, B]
+template <typename T, int F, int V, int kRowGroups>
+__global__ void __launch_bounds__(kThreads, V <= 32 ? 3 : 2)
+    attend_kernel(const ResidentAttention a) {
+  using Memory = ForwardMemory<F, V, kRowGroups>;
+  extern __shared__ uint4 shared_memory[];
+  const HeadPlace of{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
+  const int rows = Memory::rows(a.keys), warp = threadIdx.x / 32;
+  T* const keys = reinterpret_cast<T*>(shared_memory);
+  T* const values = keys + rows * Memory::kKeyRow;
+  float* const offsets = reinterpret_cast<float*>(values + rows * Memory::kValueRow);
+
+  copy_rows<F>(keys, rows_of<T>(a.k, of), a.k.row, a.keys, rows);
+  copy_rows<V>(values, rows_of<T>(a.v, of), a.v.row, a.keys, rows);
+  set_offsets(offsets, a, of, rows);
+  const int first = blockIdx.x * Memory::kQueriesOfBlock + warp % kRowGroups * 16;
+  WarpQueries<T, F, V, kRowGroups> mine;
+  load_factors<F>(mine.q, rows_of<T>(a.q, of), a.q.row, first, a.queries);
+  wait_for_copies();
+  __syncthreads();
+  if (Memory::kKeyGroups == 1 && first >= a.queries) return;
+
+  const float scale = a.scale * std::numbers::log2e_v<float>;
+  constexpr int kStep = Memory::kKeysAtOnce;
+  for (int begin = warp / kRowGroups * kStep; begin < a.keys; begin += Memory::kKeyGroups * kStep) {
+    typename WarpQueries<T, F, V, kRowGroups>::Scores s = {};
+    multiply_rows<F>(s, mine.q, keys + begin * Memory::kKeyRow);
+    if (a.kv_mask != nullptr || begin + kStep > a.keys) hide(s, offsets + begin);
+    weigh(s, mine.sums, mine.low, mine.high, scale);
+    mine.multiply_values(s, values + begin * Memory::kValueRow);
+  }
+  if constexpr (Memory::kKeyGroups > 1) {
+    store_parts(a, of, mine, reinterpret_cast<float*>(shared_memory));
+  } else {
+    store_queries<T, V>(a, of, first, mine.sums, mine.low, mine.high);
   }
 }
 

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads, V >= 64 ? 1 : 2)
   using Memory = GradientMemory<F, V>;
   constexpr int kQueryTiles = kQueriesAtOnce / 8;
   extern __shared__ uint4 shared_memory[];
-  const int head = blockIdx.x, example = blockIdx.y;
+  const HeadPlace of{static_cast<int>(blockIdx.y), static_cast<int>(blockIdx.x)};
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int query_rows = Memory::query_rows(a.queries), key_rows = Memory::key_rows(a.keys);
   T* const queries = reinterpret_cast<T*>(shared_memory);
@@ -104,26 +104,19 @@ __global__ void __launch_bounds__(kThreads, V >= 64 ? 1 : 2)
   float* const means = log_sums + query_rows;
   float* const unfinished = means + query_rows;
 
-  const auto head_of = [&](const auto& rows) {
-    return static_cast<const T*>(rows.data) + example * rows.batch + head * rows.head;
-  };
-  const auto new_head_of = [&](const NewHeadRows& rows) {
-    return static_cast<T*>(rows.data) + example * rows.batch + head * rows.head;
-  };
-  copy_rows<F>(queries, head_of(a.q), a.q.row, a.queries, query_rows);
-  copy_rows<F>(keys, head_of(a.k), a.k.row, a.keys, key_rows);
-  copy_rows<V>(gains, head_of(g.d_out), g.d_out.row, a.queries, query_rows);
+  copy_rows<F>(queries, rows_of<T>(a.q, of), a.q.row, a.queries, query_rows);
+  copy_rows<F>(keys, rows_of<T>(a.k, of), a.k.row, a.keys, key_rows);
+  copy_rows<V>(gains, rows_of<T>(g.d_out, of), g.d_out.row, a.queries, query_rows);
   const auto copy_values = [&](int pass) {
-    copy_rows<V>(values, head_of(a.v) + pass * a.v.row, a.v.row, a.keys - pass, kKeysOfPass);
+    copy_rows<V>(values, rows_of<T>(a.v, of) + pass * a.v.row, a.v.row, a.keys - pass, kKeysOfPass);
   };
   copy_values(0);
-  const int64_t first_row = (int64_t{example} * a.heads + head) * a.queries;
-  load_query_figures<V>(log_sums, means, a, g, head_of(g.out), head_of(g.d_out),
-                        g.log_sum_exp + first_row, query_rows);
+  load_query_figures<V>(log_sums, means, a, g, rows_of<T>(g.out, of), rows_of<T>(g.d_out, of),
+                        figures_of(g.log_sum_exp, a, of), query_rows);
   wait_for_copies();
   __syncthreads();
 
-  const uint8_t* const mask = a.kv_mask ? a.kv_mask + int64_t{example} * a.keys : nullptr;
+  const uint8_t* const mask = mask_of(a, of);
   const auto is_open = [&](int key) { return key < a.keys && (mask == nullptr || mask[key] != 0); };
   const float scale = a.scale * std::numbers::log2e_v<float>;
   T* other_turned = turned + Memory::kTurned;
@@ -148,25 +141,8 @@ __global__ void __launch_bounds__(kThreads, V >= 64 ? 1 : 2)
     float dk[F / 8][4] = {}, dv[V / 8][4] = {};
     for (int begin = 0; begin < query_rows; begin += kQueriesAtOnce) {
       float p[kQueryTiles][4] = {}, ds[kQueryTiles][4] = {};
-#pragma unroll
-      for (int n = 0; n < kQueryTiles; n += 2) {
-#pragma unroll
-        for (int c = 0; c < F / 16; ++c) {
-          uint32_t b[4];
-          load_matrices(b, queries + (begin + n * 8) * Memory::kKeyRow + c * 16 +
-                               matrices_across(lane, Memory::kKeyRow));
-          multiply_add<T>(p[n], k[c], b[0], b[1]);
-          multiply_add<T>(p[n + 1], k[c], b[2], b[3]);
-        }
-#pragma unroll
-        for (int c = 0; c < V / 16; ++c) {
-          uint32_t b[4];
-          load_matrices(b, gains + (begin + n * 8) * Memory::kValueRow + c * 16 +
-                               matrices_across(lane, Memory::kValueRow));
-          multiply_add<T>(ds[n], v[c], b[0], b[1]);
-          multiply_add<T>(ds[n + 1], v[c], b[2], b[3]);
-        }
-      }
+      multiply_rows<F>(p, k, queries + begin * Memory::kKeyRow);
+      multiply_rows<V>(ds, v, gains + begin * Memory::kValueRow);
 #pragma unroll
       for (int n = 0; n < kQueryTiles; ++n) {
         const int query = begin + n * 8 + lane % 4 * 2;
@@ -222,15 +198,15 @@ __global__ void __launch_bounds__(kThreads, V >= 64 ? 1 : 2)
         if (pass + kKeysOfPass < key_rows) {
           *reinterpret_cast<float4*>(slot) = make_float4(dq[0][0], dq[0][1], dq[0][2], dq[0][3]);
         } else {
-          store_rows(new_head_of(g.dq) + channels * 8, g.dq.row, begin + half * 16, a.queries, dq,
-                     1.0f, 1.0f);
+          store_rows(rows_of<T>(g.dq, of) + channels * 8, g.dq.row, begin + half * 16, a.queries,
+                     dq, 1.0f, 1.0f);
         }
       }
       T* const swapped = turned;
       turned = other_turned, other_turned = swapped;
     }
-    store_rows(new_head_of(g.dk), g.dk.row, first, a.keys, dk, 1.0f, 1.0f);
-    store_rows(new_head_of(g.dv), g.dv.row, first, a.keys, dv, 1.0f, 1.0f);
+    store_rows(rows_of<T>(g.dk, of), g.dk.row, first, a.keys, dk, 1.0f, 1.0f);
+    store_rows(rows_of<T>(g.dv, of), g.dv.row, first, a.keys, dv, 1.0f, 1.0f);
     wait_for_copies();
     __syncthreads();
   }

@@ -1,6 +1,7 @@
-// What both kernels of attention_resident.h do with rows of a head. For .cu files only.
+// What the kernels of attention_resident.h do with rows of a head. For .cu files only.
 #pragma once
 
+#include "perceiver/kernels/cuda/attention_resident.h"
 #include "perceiver/kernels/cuda/warp_product.h"
 
 namespace perceiver::resident {
@@ -10,6 +11,28 @@ inline constexpr int kGap = 8;  // elements behind a row, against conflicts of b
 
 __host__ __device__ inline int rounded_up(int x, int step) { return (x + step - 1) / step * step; }
 
+struct HeadPlace {
+  int example, head;
+};
+
+template <typename T>
+__device__ const T* rows_of(const HeadRows& x, const HeadPlace& of) {
+  return static_cast<const T*>(x.data) + of.example * x.batch + of.head * x.head;
+}
+template <typename T>
+__device__ T* rows_of(const NewHeadRows& x, const HeadPlace& of) {
+  return static_cast<T*>(x.data) + of.example * x.batch + of.head * x.head;
+}
+// The figures of a head's queries, in [B, H, N].
+template <typename Float>
+__device__ Float* figures_of(Float* x, const ResidentAttention& a, const HeadPlace& of) {
+  return x + (int64_t{of.example} * a.heads + of.head) * a.queries;
+}
+// Of an example's keys; null: all are there.
+__device__ inline const uint8_t* mask_of(const ResidentAttention& a, const HeadPlace& of) {
+  return a.kv_mask ? a.kv_mask + int64_t{of.example} * a.keys : nullptr;
+}
+
 // rows [count, C], `stride` apart, to shared memory, with rows of zeros behind them up to `padded`.
 template <int C, typename T>
 __device__ void copy_rows(T* to, const T* from, int64_t stride, int count, int padded) {
@@ -17,7 +40,25 @@ __device__ void copy_rows(T* to, const T* from, int64_t stride, int count, int p
   for (int i = threadIdx.x; i < padded * kPacks; i += kThreads) {
     const int row = i / kPacks, channel = i % kPacks * 8;
     const bool there = row < count;
-    copy_ahead(to + row * (C + kGap) + channel, from + (there ? row * stride + channel : 0), there);
+    copy_ahead(shared_address(to + row * (C + kGap) + channel),
+               from + (there ? row * stride + channel : 0), there);
+  }
+}
+
+// sums [16, 8 * kTiles] += a [16, C] and the rows [8 * kTiles, C] from `rows` on, turned.
+template <int C, int kTiles, typename T>
+__device__ __forceinline__ void multiply_rows(float (&sums)[kTiles][4],
+                                              const uint32_t (&a)[C / 16][4], const T* rows) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int c = 0; c < C / 16; ++c) {
+#pragma unroll
+    for (int n = 0; n < kTiles; n += 2) {
+      uint32_t b[4];
+      load_matrices(b, rows + n * 8 * (C + kGap) + c * 16 + matrices_across(lane, C + kGap));
+      multiply_add<T>(sums[n], a[c], b[0], b[1]);
+      multiply_add<T>(sums[n + 1], a[c], b[2], b[3]);
+    }
   }
 }
 

@@ -39,10 +39,14 @@ __device__ inline uint32_t shared_address(const void* pointer) {
 }
 
 // Four matrices of 8 x 8; lane i names the row i % 8 of matrix i / 8, which has 16 bytes.
-__device__ inline void load_matrices(uint32_t (&to)[4], const void* row) {
+__device__ inline void load_matrices(uint32_t (&to)[4], uint32_t row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(shared_address(row)));
+               : "r"(row));
+}
+
+__device__ inline void load_matrices(uint32_t (&to)[4], const void* row) {
+  load_matrices(to, shared_address(row));
 }
 
 // Each of them turned around its diagonal.
@@ -80,12 +84,23 @@ __device__ inline void round_to_factors(uint32_t (&to)[4], const float (&left)[4
   to[2] = pack_pair<T>(right[0], right[1]), to[3] = pack_pair<T>(right[2], right[3]);
 }
 
-// 16 bytes into shared memory, without waiting; zeros where there is nothing.
-__device__ inline void copy_ahead(void* to, const void* from, bool there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(shared_address(to)),
-               "l"(from), "r"(there ? 16 : 0));
+// 16 bytes to an address in shared memory, without waiting; zeros where there is nothing.
+__device__ inline void copy_ahead(uint32_t to, const void* from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" ::"r"(to), "l"(from),
+               "r"(there ? 16 : 0));
 }
 
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;\n" ::: "memory"); }
+
+// The copies of this thread since the last call are one group.
+__device__ inline void end_group_of_copies() {
+  asm volatile("cp.async.commit_group;\n" ::: "memory");
+}
+
+// Until all but the last kOpen groups are there.
+template <int kOpen>
+__device__ inline void wait_for_groups() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(kOpen) : "memory");
+}
 
 }  // namespace perceiver

@@ -1,0 +1,110 @@
+// What the kernels of attention_resident for Hopper multiply: rows in shared memory, in columns of
+// 32 channels, and the warpgroup's products of them (wgmma.h). For device code of sm_90a alone.
+#pragma once
+
+#include <cstdint>
+
+#include "perceiver/kernels/cuda/attention_resident_rows.h"
+#include "perceiver/kernels/cuda/matrix_product.h"
+#include "perceiver/kernels/cuda/wgmma.h"
+
+namespace perceiver::resident {
+
+// Rows [rows, C] lie as columns [rows, 32], one after the other, with rows of 64 bytes whose four
+// pieces are exchanged (PTX: 64-byte swizzle). Columns start at multiples of 512 bytes.
+inline constexpr int kColumnRow = 64;
+
+// The byte at which a piece of eight channels lies.
+__device__ inline uint32_t piece_at(int rows, int row, int piece) {
+  return (piece / 4 * rows + row) * kColumnRow + ((piece ^ (row / 2)) % 4) * 16;
+}
+
+// `count` rows from `first` on to columns of `rows` rows; those from `there` on are zeros. A thread
+// has a quarter of a row.
+template <int C, typename T>
+__device__ void copy_to_columns(uint32_t to, int rows, const T* from, int64_t stride, int first,
+                                int count, int there) {
+  const int part = threadIdx.x % 4;
+  for (int row = first + threadIdx.x / 4; row < first + count; row += blockDim.x / 4) {
+    const bool is_there = row < there;
+    const T* const row_from = from + (is_there ? row * stride + part * 8 : 0);
+#pragma unroll
+    for (int i = 0; i < C / 32; ++i) {
+      copy_ahead(to + piece_at(rows, row, i * 4 + part), row_from + i * 32, is_there);
+    }
+  }
+}
+
+// What this thread wrote to shared memory is there for products.
+__device__ inline void show_to_products() {
+  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+}
+
+// Columns at `start`, in bytes, as an operand; `leading` is the distance of columns where channels
+// are the outer dimension of the product, and of no meaning where they are the inner one.
+__device__ inline uint64_t columns_at(uint32_t start, uint32_t leading = 16) {
+  constexpr uint64_t kSwizzle64 = 2, kEightRows = 8 * kColumnRow;
+  constexpr uint64_t kConstant = kSwizzle64 << 62 | (kEightRows >> 4) << 32;
+  return kConstant | (start >> 4 | leading >> 4 << 16);
+}
+
+// The sixteen channels from 16 `step` on, of rows that start at `start`.
+__device__ inline uint64_t channels_at(uint32_t start, int rows, int step) {
+  return columns_at(start + step / 2 * rows * kColumnRow + step % 2 * 32);
+}
+
+// clang-format off
+#define PERCEIVER_SUMS_80(d, i) PERCEIVER_SUMS_48(d, i), PERCEIVER_SUMS_32(d, i + 48)
+#define PERCEIVER_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define PERCEIVER_NAMES_80 \
+  PERCEIVER_NAMES_48 \
+  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+
+#define PERCEIVER_WGMMA_FACTORS(N, R, A0, A1, A2, A3, B, ADD, TURNED, TYPE)                     \
+  asm volatile(                                                                                \
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\n"                                   \
+      "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE                          \
+      " {" PERCEIVER_NAMES_##R "}, {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #B             \
+      ", add, 1, 1, %" #TURNED ";\n}\n"                                                        \
+      : PERCEIVER_SUMS_##R(sums, 0)                                                            \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"(kTurned ? 1 : 0))
+
+#define PERCEIVER_WGMMA_COLUMNS(N, R, A, B, ADD, TURNED, TYPE)                                 \
+  asm volatile(                                                                                \
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\n"                                   \
+      "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE                          \
+      " {" PERCEIVER_NAMES_##R "}, %" #A ", %" #B ", add, 1, 1, %" #TURNED ", %" #TURNED       \
+      ";\n}\n"                                                                                 \
+      : PERCEIVER_SUMS_##R(sums, 0)                                                            \
+      : "l"(a), "l"(b), "r"(add), "n"(kTurned ? 1 : 0))
+
+// sums [64, kN] (+)= a b, with a from registers (as in wgmma.h). Rows of b are along the outer
+// dimension or, turned, along the inner one.
+template <typename T, int kN, bool kTurned>
+__device__ __forceinline__ void multiply_factors(float* sums, const uint32_t (&a)[4], uint64_t b,
+                                                 int add) {
+  static_assert(kN == 32 || kN == 64 || kN == 96 || kN == 160, "add the size to the list");
+  if constexpr (kN == 32) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_FACTORS, 32, 16, 16, 17, 18, 19, 20, 21, 22);
+  if constexpr (kN == 64) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_FACTORS, 64, 32, 32, 33, 34, 35, 36, 37, 38);
+  if constexpr (kN == 96) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_FACTORS, 96, 48, 48, 49, 50, 51, 52, 53, 54);
+  if constexpr (kN == 160) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_FACTORS, 160, 80, 80, 81, 82, 83, 84, 85, 86);
+}
+
+// The same with both in shared memory, both with rows along the outer dimension or both turned.
+template <typename T, int kN, bool kTurned>
+__device__ __forceinline__ void multiply_columns(float* sums, uint64_t a, uint64_t b, int add) {
+  static_assert(kN == 32 || kN == 64, "add the size to the list");
+  if constexpr (kN == 32) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_COLUMNS, 32, 16, 16, 17, 18, 19);
+  if constexpr (kN == 64) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_COLUMNS, 64, 32, 32, 33, 34, 35);
+}
+// clang-format on
+
+// Tiles of sums as the products give them, once they are complete.
+template <int kTiles>
+__device__ __forceinline__ void hold_tiles(float (&sums)[kTiles][4]) {
+#pragma unroll
+  for (int i = 0; i < kTiles; ++i) hopper::hold(sums[i]);
+}
+
+}  // namespace perceiver::resident
