@@ -148,17 +148,23 @@ TEST(AttendReference, MaskedRowsHaveFiniteGradients) {
 }
 
 // Outputs and gradients of a kernel that takes bfloat16 alone.
-void expect_as_exact_as_definition(const AttentionInputs& in, const char* kernel) {
+void expect_outputs_as_exact_as_definitions(const AttentionInputs& in, const char* kernel) {
   const Tensor exact = attend_reference(to(in, at::kDouble));
   const double plain = max_error(attend_reference(in), exact);
   EXPECT_LE(max_error(attend(in, kernel), exact), 2 * plain + 1e-3);
-  const Tensor direction = at::randn_like(exact);
+}
+void expect_gradients_as_exact_as_definitions(const AttentionInputs& in, const char* kernel) {
+  const Tensor direction = at::randn_like(attend_reference(to(in, at::kDouble)));
   const auto right = gradients(to(in, at::kDouble), "reference", direction);
   const auto rounded = gradients(in, "reference", direction.to(at::kBFloat16));
   const auto ours = gradients(in, kernel, direction.to(at::kBFloat16));
   for (size_t i = 0; i < right.size(); ++i) {
     EXPECT_LE(max_error(ours[i], right[i]), 2 * max_error(rounded[i], right[i]) + 1e-3) << i;
   }
+}
+void expect_as_exact_as_definition(const AttentionInputs& in, const char* kernel) {
+  expect_outputs_as_exact_as_definitions(in, kernel);
+  expect_gradients_as_exact_as_definitions(in, kernel);
 }
 
 // The wide heads that our kernel for Hopper GPUs takes, forward and backward, masked and not.
@@ -250,6 +256,32 @@ INSTANTIATE_TEST_SUITE_P(Heads, AttendResident,
                                          Shape{"sixty_four", 1, 2, 200, 129, 64, 64},
                                          Shape{"one", 2, 2, 1, 1, 16, 16},
                                          Shape{"odd", 2, 2, 33, 31, 16, 32}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// More keys than fit, where gradients are wanted.
+class AttendResidentByShares : public AttendResident {};
+
+TEST_P(AttendResidentByShares, IsAsExactAsTheDefinition) {
+  const Shape& s = GetParam();
+  AttentionInputs in = drawn(s);
+  in.q.requires_grad_();
+  const auto expect_exact = [&] {
+    expect_outputs_as_exact_as_definitions(in, "resident");
+    expect_gradients_as_exact_as_definitions(in, "resident");
+  };
+  expect_exact();
+  in.kv_mask = at::rand({s.batch, s.keys}, at::kCUDA) < 0.7;
+  in.kv_mask.narrow(1, 0, 256).fill_(false);  // a share without a key
+  expect_exact();
+  in.kv_mask[0].fill_(false);
+  expect_exact();
+  EXPECT_TRUE(attend(in, "resident")[0].eq(0).all().item<bool>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, AttendResidentByShares,
+                         testing::Values(Shape{"language_encode", 2, 8, 256, 2048, 32, 160},
+                                         Shape{"uneven", 2, 3, 77, 601, 32, 160},
+                                         Shape{"decode", 2, 2, 300, 900, 32, 96}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {

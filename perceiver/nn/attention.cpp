@@ -116,11 +116,16 @@ Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const Att
 Tensor CrossAttendImpl::forward_fused(const Tensor& x_q, const Tensor& x_kv,
                                       const AttendMasks& masks, at::ScalarType dtype) {
   const AttendParts p = parts();
-  const NormedProjections q = project_normed({x_q}, p.norm_q, {p.q}, dtype);
+  // Queries that are the same for every example, as latents are, are projected once.
+  const bool repeats = x_q.size(0) > 1 && x_q.stride(0) == 0;
+  const NormedProjections q =
+      project_normed({repeats ? x_q.narrow(0, 0, 1) : x_q}, p.norm_q, {p.q}, dtype);
   const NormedProjections kv = project_normed({x_kv}, p.norm_kv, {p.k, p.v}, dtype);
+  const auto of_each = [&](const Tensor& x) { return x.expand({x_q.size(0), -1, -1}); };
   const Tensor attended =
-      attention_->attend_projected(q.outputs[0], kv.outputs[0], kv.outputs[1], masks);
-  return added_up(add_and_mlp(query_residual_ ? q.passed : Tensor(), attended, tail_of(p), dtype));
+      attention_->attend_projected(of_each(q.outputs[0]), kv.outputs[0], kv.outputs[1], masks);
+  return added_up(
+      add_and_mlp(query_residual_ ? of_each(q.passed) : Tensor(), attended, tail_of(p), dtype));
 }
 
 Tensor CrossAttendImpl::forward_plain(const Tensor& x_q, const Tensor& x_kv,

@@ -176,8 +176,10 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
     const Tensor wo = stacked_weights({output_weight}, narrow, padded, a.size(1));
     const Tensor w1 = stacked_weights({widen_weight}, narrow, hidden, padded);
     const Tensor w2 = stacked_weights({narrow_weight}, narrow, padded, hidden);
-    const Tensor y = at::addmm(stacked_biases({output_bias}, narrow, padded), a, wo.t());
-    const RowTerms terms = x ? RowTerms{rows_of(*x), y} : RowTerms{y.narrow(1, 0, channels)};
+    const RowTerms terms =
+        x ? RowTerms{rows_of(*x), at::mm(a, wo.t()), output_bias}
+          : RowTerms{at::addmm(stacked_biases({output_bias}, narrow, padded), a, wo.t())
+                         .narrow(1, 0, channels)};
     const NormedRows rows = layer_norm_rows(terms, scale, offset, narrow, padded);
     const Tensor h = at::addmm(stacked_biases({widen_bias}, narrow, hidden), rows.normed, w1.t());
     const Tensor u = at::gelu(h, tanh ? "tanh" : "none");

@@ -17,6 +17,7 @@ struct Case {
   int64_t queries, keys, q_channels, kv_channels;
   AttendConfig config;
   bool masked = false;
+  bool repeated = false;  // the same queries for every example
 };
 const Case kCases[] = {
     {"heads",
@@ -30,6 +31,7 @@ const Case kCases[] = {
     {"no_residual", 30, 7, 24, 40, {.num_heads = 2, .query_residual = false}},
     {"no_residual_odd_channels", 30, 7, 21, 40, {.num_heads = 2, .query_residual = false}},
     {"masked", 12, 50, 40, 24, {.num_heads = 2}, true},
+    {"repeated_queries", 12, 50, 40, 24, {.num_heads = 2}, false, true},
     // On a GPU, heads of 16 and 32 and of 64 channels are those of a kernel of our own.
     {"resident_heads", 30, 50, 64, 40, {.num_heads = 2, .qk_channels = 32, .v_channels = 64}, true},
 };
@@ -48,7 +50,7 @@ class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
     for (const auto& p : parameters()) {
       if (p.dim() == 1) p.add_(at::randn_like(p), 0.5);
     }
-    x_q = at::randn({3, c.queries, c.q_channels}) * 2 + 0.3;
+    x_q = at::randn({c.repeated ? 1 : 3, c.queries, c.q_channels}) * 2 + 0.3;
     x_kv = at::randn({3, c.keys, c.kv_channels}) * 2 - 0.3;
     wanted = at::randn({3, c.queries, c.q_channels});
     if (!c.masked) return;
@@ -81,7 +83,7 @@ class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
     {
       const AutocastScope autocast(x_q.device().type(),
                                    x_q.scalar_type() == at::kFloat ? at::kBFloat16 : at::kFloat);
-      out = attend_in_turn(selfs, cross(x_q, x_kv, masks));
+      out = attend_in_turn(selfs, cross(x_q.expand({3, -1, -1}), x_kv, masks));
     }
     for (Tensor& p : parameters()) p.mutable_grad() = at::zeros_like(p);
     (out * wanted).sum().backward();

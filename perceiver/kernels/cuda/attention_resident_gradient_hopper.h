@@ -96,13 +96,14 @@ __device__ __forceinline__ void store_factors(uint32_t turned, int piece,
                : "memory");
 }
 
-// A warpgroup's 64 keys of a pass: their factors, the sums of their gradients, and the products
+// A warpgroup's 64 keys of a pass: their values, the sums of their gradients, and the products
 // with the 32 queries from `begin` on.
 template <typename T, int F, int V>
 struct KeyGradients {
   using Memory = HopperGradientMemory<F, V>;
   using Scores = float[kScoreTiles][4];
-  uint32_t k[F / 16][4], v[V / 16][4];
+  uint32_t keys;  // where they lie
+  uint32_t v[V / 16][4];
   float dk[F / 8][4], dv[V / 8][4];
   Scores p, ds;
   uint32_t weights[kScoreTiles / 2][4], gradients[kScoreTiles / 2][4];
@@ -119,7 +120,7 @@ struct KeyGradients {
     hopper::product_fence();
 #pragma unroll
     for (int c = 0; c < F / 16; ++c) {
-      multiply_factors<T, kScoreQueries, false>(p[0], k[c],
+      multiply_columns<T, kScoreQueries, false>(p[0], channels_at(keys, at.key_rows, c),
                                                 channels_at(base + rows, at.query_rows, c), c > 0);
     }
     hopper::product_commit();
@@ -313,7 +314,7 @@ struct HopperGradient {
     const int warp = threadIdx.x / 32, first = pass + warp * 16;
     KeyGradients<T, F, V> mine;
     mine.open(mask_of(a, of), a.keys, first + threadIdx.x % 32 / 4);
-    load_column_factors<F>(mine.k, base + at.keys, at.key_rows, first);
+    mine.keys = base + at.keys + (pass + warp / 4 * 64) * kColumnRow;
     load_column_factors<V>(mine.v, base + at.values, kPassKeys, warp * 16);
 #pragma unroll 1
     for (int block = 0; block < blocks(); ++block) {

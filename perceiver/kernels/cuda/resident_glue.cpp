@@ -5,10 +5,13 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/attention_resident.h"
+#include "perceiver/kernels/cuda/merge_shares.h"
 
 namespace perceiver {
 namespace {
@@ -64,67 +67,98 @@ Prepared prepared(const AttentionInputs& in) {
   return p;
 }
 
-// Whether q, k and v are columns of the same rows [B, N, H * (F + F + V)], one after the other.
-bool are_side_by_side(const Tensor& q, const Tensor& k, const Tensor& v) {
-  const int64_t heads = q.size(1), f = q.size(3), c = v.size(3), row = heads * (2 * f + c);
-  const auto fits = [&](const Tensor& x) {
-    return x.stride(3) == 1 && x.stride(1) == x.size(3) && x.stride(2) == row &&
-           x.stride(0) == row * x.size(2) && x.size(2) == q.size(2);
-  };
-  const auto* first = static_cast<const char*>(q.const_data_ptr());
-  const int64_t bytes = q.element_size();
-  return fits(q) && fits(k) && fits(v) && k.const_data_ptr() == first + heads * f * bytes &&
-         v.const_data_ptr() == first + heads * 2 * f * bytes;
+// Keys that do not all fit are taken in shares. A pass over one costs a launch and, backward, a
+// share's gradient of the queries: worth it up to here.
+constexpr int64_t kShareKeys = 256, kMostShares = 16;
+
+int64_t shares_of(const Tensor& k) { return (k.size(2) + kShareKeys - 1) / kShareKeys; }
+
+AttentionInputs share(const AttentionInputs& in, int64_t index) {
+  const int64_t begin = index * kShareKeys, count = std::min(kShareKeys, in.k.size(2) - begin);
+  return {.q = in.q,
+          .k = in.k.narrow(2, begin, count),
+          .v = in.v.narrow(2, begin, count),
+          .kv_mask = in.kv_mask.defined() ? in.kv_mask.narrow(1, begin, count) : Tensor()};
 }
 
-AttentionGradients new_gradients(const Tensor& q, const Tensor& k, const Tensor& v) {
-  if (!are_side_by_side(q, k, v)) {
-    return {new_heads(q, q.size(3)), new_heads(k, k.size(3)), new_heads(v, v.size(3))};
-  }
-  const int64_t heads = q.size(1), f = q.size(3), c = v.size(3);
-  const Tensor all = at::empty({q.size(0), q.size(2), heads * (2 * f + c)}, q.options());
-  const auto part = [&](int64_t begin, int64_t channels) {
-    return all.narrow(2, begin, heads * channels).unflatten(2, {heads, channels}).transpose(1, 2);
-  };
-  return {part(0, f), part(heads * f, f), part(heads * 2 * f, c)};
-}
-
-}  // namespace
-
-std::string cuda_resident_refusal(const AttentionCase& c) {
-  if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
-    return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
-  }
-  const c10::cuda::CUDAGuard guard(c.device);
-  const ResidentAttention sizes = {.bfloat16 = c.dtype == at::kBFloat16,
-                                   .batch = static_cast<int>(c.batch),
-                                   .heads = static_cast<int>(c.heads),
-                                   .queries = static_cast<int>(c.queries),
-                                   .keys = static_cast<int>(c.keys),
-                                   .qk_channels = static_cast<int>(c.qk_channels),
-                                   .v_channels = static_cast<int>(c.v_channels)};
-  const char* refusal = attention_resident_refusal(sizes, c.needs_grad);
-  return refusal ? refusal : "";
-}
-
-AttentionResult cuda_attend_resident(const AttentionInputs& in) {
-  const c10::cuda::CUDAGuard guard(in.q.device());
+void attend_whole(const AttentionInputs& in, const AttentionResult& result) {
   Prepared p = prepared(in);
-  const AttentionResult result = {
-      new_heads(p.q, p.v.size(3)),
-      at::empty(p.q.sizes().slice(0, 3), p.q.options().dtype(at::kFloat))};
   p.attention.out = new_head_rows(result.out);
   p.attention.log_sum_exp = result.log_sum.data_ptr<float>();
   C10_CUDA_CHECK(attention_resident(p.attention, c10::cuda::getCurrentCUDAStream()));
-  return result;
 }
 
-AttentionGradients cuda_resident_gradients(const AttentionInputs& in, const AttentionResult& result,
-                                           const Tensor& grad) {
-  const c10::cuda::CUDAGuard guard(in.q.device());
+void attend_shares(const AttentionInputs& in, const AttentionResult& result) {
+  const int64_t shares = shares_of(in.k);
+  const auto repeated = [&](const Tensor& x) {
+    std::vector<int64_t> sizes = x.sizes().vec();
+    sizes.insert(sizes.begin(), shares);
+    return at::empty(sizes, x.options());
+  };
+  const Tensor rows = result.out.transpose(1, 2);  // [B, N, H, V]
+  const Tensor parts = repeated(rows), log_sums = repeated(result.log_sum);
+  for (int64_t i = 0; i < shares; ++i) {
+    attend_whole(share(in, i), {parts[i].transpose(1, 2), log_sums[i]});
+  }
+  C10_CUDA_CHECK(merge_shares({.shares = static_cast<int>(shares),
+                               .heads = static_cast<int>(rows.size(2)),
+                               .queries = static_cast<int>(rows.size(1)),
+                               .channels = static_cast<int>(rows.size(3)),
+                               .batch = rows.size(0),
+                               .parts = parts.const_data_ptr(),
+                               .log_sums = log_sums.const_data_ptr<float>(),
+                               .out = rows.data_ptr(),
+                               .log_sum = result.log_sum.data_ptr<float>()},
+                              c10::cuda::getCurrentCUDAStream()));
+}
+
+// Whether arrays [B, H, R, C] are columns of the same rows [B, R, H * (C + C' + ...)], one after
+// the other.
+bool are_side_by_side(const std::vector<Tensor>& arrays) {
+  const int64_t elements = arrays[0].size(2), heads = arrays[0].size(1);
+  int64_t row = 0, column = 0;
+  for (const Tensor& x : arrays) row += heads * x.size(3);
+  const auto* first = static_cast<const char*>(arrays[0].const_data_ptr());
+  for (const Tensor& x : arrays) {
+    if (x.size(2) != elements || x.stride(3) != 1 || x.stride(1) != x.size(3) ||
+        x.stride(2) != row || x.stride(0) != row * elements ||
+        x.const_data_ptr() != first + column * x.element_size()) {
+      return false;
+    }
+    column += heads * x.size(3);
+  }
+  return true;
+}
+
+std::vector<Tensor> new_side_by_side(const std::vector<Tensor>& like) {
+  const int64_t heads = like[0].size(1);
+  int64_t row = 0, column = 0;
+  for (const Tensor& x : like) row += heads * x.size(3);
+  const Tensor all = at::empty({like[0].size(0), like[0].size(2), row}, like[0].options());
+  std::vector<Tensor> parts;
+  for (const Tensor& x : like) {
+    const int64_t width = heads * x.size(3);
+    parts.push_back(all.narrow(2, column, width).unflatten(2, {heads, x.size(3)}).transpose(1, 2));
+    column += width;
+  }
+  return parts;
+}
+
+// Where the inputs lie side by side, so do their gradients.
+AttentionGradients new_gradients(const Tensor& q, const Tensor& k, const Tensor& v) {
+  if (are_side_by_side({q, k, v})) {
+    const std::vector<Tensor> all = new_side_by_side({q, k, v});
+    return {all[0], all[1], all[2]};
+  }
+  const Tensor dq = new_heads(q, q.size(3));
+  if (!are_side_by_side({k, v})) return {dq, new_heads(k, k.size(3)), new_heads(v, v.size(3))};
+  const std::vector<Tensor> pair = new_side_by_side({k, v});
+  return {dq, pair[0], pair[1]};
+}
+
+void whole_gradients(const AttentionInputs& in, const AttentionResult& result, const Tensor& d_out,
+                     const AttentionGradients& g) {
   const Prepared p = prepared(in);
-  const Tensor d_out = aligned(grad);
-  AttentionGradients g = new_gradients(p.q, p.k, p.v);
   C10_CUDA_CHECK(
       attention_resident_gradients(p.attention,
                                    {.out = head_rows(result.out),
@@ -134,6 +168,64 @@ AttentionGradients cuda_resident_gradients(const AttentionInputs& in, const Atte
                                     .dk = new_head_rows(g.k),
                                     .dv = new_head_rows(g.v)},
                                    c10::cuda::getCurrentCUDAStream()));
+}
+
+// A share's weights are those of all keys: the logarithm of their sum is that of all.
+void gradients_by_shares(const AttentionInputs& in, const AttentionResult& result,
+                         const Tensor& d_out, const AttentionGradients& g) {
+  const int64_t shares = shares_of(in.k);
+  const Tensor rows = g.q.transpose(1, 2);  // [B, N, H, F]
+  const Tensor parts =
+      at::empty({shares, rows.size(0), rows.size(1), rows.size(2), rows.size(3)}, rows.options());
+  for (int64_t i = 0; i < shares; ++i) {
+    const int64_t begin = i * kShareKeys, count = std::min(kShareKeys, in.k.size(2) - begin);
+    whole_gradients(
+        share(in, i), result, d_out,
+        {parts[i].transpose(1, 2), g.k.narrow(2, begin, count), g.v.narrow(2, begin, count)});
+  }
+  rows.copy_(parts.sum(0, /*keepdim=*/false, at::kFloat));
+}
+
+}  // namespace
+
+std::string cuda_resident_refusal(const AttentionCase& c) {
+  if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
+    return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
+  }
+  const c10::cuda::CUDAGuard guard(c.device);
+  ResidentAttention sizes = {.bfloat16 = c.dtype == at::kBFloat16,
+                             .batch = static_cast<int>(c.batch),
+                             .heads = static_cast<int>(c.heads),
+                             .queries = static_cast<int>(c.queries),
+                             .keys = static_cast<int>(c.keys),
+                             .qk_channels = static_cast<int>(c.qk_channels),
+                             .v_channels = static_cast<int>(c.v_channels)};
+  const char* refusal = attention_resident_refusal(sizes, c.needs_grad);
+  const bool in_shares = c.needs_grad && c.keys > kShareKeys && c.keys <= kMostShares * kShareKeys;
+  if (refusal && in_shares) {
+    sizes.keys = kShareKeys;
+    refusal = attention_resident_refusal(sizes, true);
+  }
+  return refusal ? refusal : "";
+}
+
+AttentionResult cuda_attend_resident(const AttentionInputs& in) {
+  const c10::cuda::CUDAGuard guard(in.q.device());
+  const AttentionResult result = {
+      new_heads(in.q, in.v.size(3)),
+      at::empty(in.q.sizes().slice(0, 3), in.q.options().dtype(at::kFloat))};
+  const bool whole = attention_resident_refusal(prepared(in).attention, false) == nullptr;
+  whole ? attend_whole(in, result) : attend_shares(in, result);
+  return result;
+}
+
+AttentionGradients cuda_resident_gradients(const AttentionInputs& in, const AttentionResult& result,
+                                           const Tensor& grad) {
+  const c10::cuda::CUDAGuard guard(in.q.device());
+  const AttentionGradients g = new_gradients(in.q, in.k, in.v);
+  const bool whole = attention_resident_refusal(prepared(in).attention, true) == nullptr;
+  whole ? whole_gradients(in, result, aligned(grad), g)
+        : gradients_by_shares(in, result, aligned(grad), g);
   return g;
 }
 
