@@ -8,6 +8,7 @@
 #include "perceiver/kernels/attention_backward.h"
 #include "perceiver/kernels/attention_library.h"
 #include "perceiver/kernels/cuda/glue.h"
+#include "perceiver/kernels/wide_attention.h"
 
 namespace perceiver {
 

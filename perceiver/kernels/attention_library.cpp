@@ -55,7 +55,9 @@ Tensor attend_library(const AttentionInputs& in) {
   prefer_cudnn();
   const double scale = 1.0 / std::sqrt(static_cast<double>(in.q.size(3)));
   if (!in.kv_mask.defined()) {
-    return at::scaled_dot_product_attention(in.q, in.k, in.v, {}, in.dropout, false, scale);
+    // Queries may be the same memory for every example, which these kernels do not all take.
+    const Tensor q = in.q.stride(0) == 0 ? in.q.contiguous() : in.q;
+    return at::scaled_dot_product_attention(q, in.k, in.v, {}, in.dropout, false, scale);
   }
   const AttentionInputs open = with_mask_as_channel(in);
   const Tensor out =

@@ -10,7 +10,6 @@
 namespace perceiver {
 namespace {
 
-constexpr double kEpsilon = 1e-5;  // LayerNorm's
 // Scores that exist at one time where no kernel streams.
 constexpr int64_t kMostScores = int64_t{1} << 29;
 
@@ -36,24 +35,6 @@ Tensor attend_in_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const
 }
 
 }  // namespace
-
-Tensor normalised_padded(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant) {
-  if (cuda_rows_take(x, dtype)) return cuda_normalised(x, dtype, padded, constant);
-  const int64_t channels = x.size(-1);
-  const Tensor normed = at::layer_norm(x, {channels}, {}, {}, kEpsilon).to(dtype);
-  if (padded == channels) return normed;
-  Tensor out = at::constant_pad_nd(normed, {0, padded - channels});
-  if (constant) out.select(-1, channels).fill_(1.0);
-  return out;
-}
-
-AddedRows add_normalised(const Tensor& x, const Tensor& y) {
-  if (cuda_rows_take(x, x.scalar_type()) && x.dtype() == y.dtype()) {
-    return cuda_add_normalised(x, y);
-  }
-  const Tensor sum = x + y;
-  return {sum, normalised_padded(sum, sum.scalar_type(), sum.size(-1), false)};
-}
 
 Tensor attend_wide(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
                    double scale) {

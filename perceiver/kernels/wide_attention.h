@@ -1,6 +1,6 @@
-// What the inference forms need on a GPU besides matrix products: by kernels of our own where they
-// are built and the GPU can run them, by LibTorch's operations otherwise. Nothing here waits for
-// the GPU, so that all of it can be recorded as a graph.
+// Attention of a single head with many channels, for inference on a GPU: by a kernel of our own
+// where it is built and the GPU can run it, by LibTorch's operations otherwise. Nothing here waits
+// for the GPU, so that all of it can be recorded as a graph.
 #pragma once
 
 #include "perceiver/core/tensor.h"
@@ -9,16 +9,6 @@ namespace perceiver {
 
 // Channels that a GPU multiplies well: the next multiple of 8, rows of whole 16 bytes.
 constexpr int64_t padded_channels(int64_t channels) { return (channels + 7) / 8 * 8; }
-
-// x [..., C] -> [..., P]: rows with mean 0 and variance 1 in `dtype`, then zeros. With `constant`,
-// the channel after the last holds 1.
-Tensor normalised_padded(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant);
-
-// x + y, and the normalised rows of that; [..., C] each. y may be overwritten.
-struct AddedRows {
-  Tensor sum, normed;
-};
-AddedRows add_normalised(const Tensor& x, const Tensor& y);
 
 // softmax(scale q k^T) v of a single head: q [B, N, P], k [B, M, P], v [B, M, P'], kv_mask [B, M]
 // -> [B, N, P']. A query with no key to attend to gets zeros. k and v may be one array.

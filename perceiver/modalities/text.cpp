@@ -67,17 +67,34 @@ TextInputImpl::TextInputImpl(int64_t vocabulary_size, int64_t num_inputs, int64_
     : token_(register_module("token", Embedding(vocabulary_size, channels, token_init))),
       position_(register_module("position", Embedding(num_inputs, channels))) {}
 
-Tensor TextInputImpl::forward(const Tensor& ids, const Tensor& before) {
-  check_shape(ids, {kAny, kAny}, "ids");
+void TextInputImpl::check(const Tensor& ids, int64_t length) const {
   const int64_t vocabulary = token_->weight.size(0), num_inputs = position_->weight.size(0);
-  const int64_t length = ids.size(1) + (before.defined() ? before.size(1) : 0);
   if (length > num_inputs) {
     fail("a text of {} tokens is longer than the model's {}; crop it first", length, num_inputs);
   }
   check_ids(ids, vocabulary);
+}
+
+Tensor TextInputImpl::forward(const Tensor& ids, const Tensor& before) {
+  check_shape(ids, {kAny, kAny}, "ids");
+  const int64_t length = ids.size(1) + (before.defined() ? before.size(1) : 0);
+  check(ids, length);
   const Tensor tokens = token_(ids.to(token_->weight.device()));
   const Tensor elements = before.defined() ? at::cat({before, tokens}, 1) : tokens;
   return elements + position_->weight.narrow(0, 0, length);
+}
+
+std::optional<PlacedArray> TextInputImpl::placed(const Tensor& ids) {
+  const Tensor& tokens = token_->weight;
+  if (!normalised_inputs_allowed(tokens) || padded_channels(tokens.size(1)) != tokens.size(1)) {
+    return {};
+  }
+  check_shape(ids, {kAny, kAny}, "ids");
+  check(ids, ids.size(1));
+  return PlacedArray{.places = position_->weight.narrow(0, 0, ids.size(1)),
+                     .content = tokens,
+                     .ids = ids.to(tokens.device()),
+                     .channels = tokens.size(1)};
 }
 
 std::vector<Part> TextInputImpl::parts() const {

@@ -13,6 +13,7 @@
 #include "perceiver/modalities/utf8.h"
 #include "perceiver/model/summary.h"
 #include "perceiver/nn/layers.h"
+#include "perceiver/nn/packed.h"
 
 namespace sentencepiece {
 class SentencePieceProcessor;
@@ -87,10 +88,15 @@ class TextInputImpl : public torch::nn::Module {
   // front of the text and take the first positions: -> [B, p + m, C]. p + m is at most M.
   Tensor forward(const Tensor& ids, const Tensor& before = {});
 
+  // The same array unmade, for attends that normalise it first; nothing where it has to be made.
+  std::optional<PlacedArray> placed(const Tensor& ids);
+
   const Tensor& token_weight() const { return token_->weight; }  // [vocabulary, C]: tied logits
   std::vector<Part> parts() const;
 
  private:
+  void check(const Tensor& ids, int64_t length) const;
+
   Embedding token_{nullptr}, position_{nullptr};
 };
 TORCH_MODULE(TextInput);

@@ -112,10 +112,24 @@ DecoderImpl::DecoderImpl(const DecoderChannels& channels, const DecoderConfig& c
   }
 }
 
-Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries,
-                            const Tensor& query_mask) {
-  const Tensor x = run(cross_attend_, queries, latents, {.q = query_mask});
-  return output_.is_empty() ? x : output_(x);
+Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask,
+                            const OutputLayer& tied) {
+  const OutputLayer layer = output_.is_empty() ? tied : OutputLayer{output_->weight, output_->bias};
+  const auto one_by_one = [&] {
+    const Tensor x = run(cross_attend_, queries, latents, {.q = query_mask});
+    return layer.weight.defined() ? at::linear(x, layer.weight, layer.bias) : x;
+  };
+  if (!layer.weight.defined() || !latents.is_cuda() || is_training()) return one_by_one();
+  const auto parts = [&] {
+    AttendParts parts = cross_attend_->parts();
+    parts.output = layer;
+    return parts;
+  };
+  const auto packed = packed_.get(*cross_attend_, parts, {layer.weight, layer.bias});
+  if (!packed) return one_by_one();
+  const Tensor out = packed->cross(queries, latents, {.q = query_mask});
+  if (attention_is_checked()) check_packed(out, one_by_one());
+  return out;
 }
 
 std::vector<Part> DecoderImpl::parts(int64_t num_queries, int64_t num_latents) const {

@@ -49,14 +49,17 @@ class DecoderImpl : public torch::nn::Module {
               const Semantics& semantics = {}, LinearInit output_init = LinearInit::kPlain);
 
   // latents [B, N, D], queries [B, O, Q], query_mask [B, O] -> outputs [B, O, E]. Outputs depend
-  // on their own query only, so any slice of the queries gives the same slice of the outputs.
-  Tensor forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask = {});
+  // on their own query only, so any slice of the queries gives the same slice of the outputs. A
+  // decoder without an output layer of its own may be given one, tied to something else.
+  Tensor forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask = {},
+                 const OutputLayer& tied = {});
 
   std::vector<Part> parts(int64_t num_queries, int64_t num_latents) const;
 
  private:
   CrossAttend cross_attend_{nullptr};
   Linear output_{nullptr};
+  PackedCache packed_;  // of the attend and its output layer together
 };
 TORCH_MODULE(Decoder);
 

@@ -53,6 +53,12 @@ AbsorbedQueries absorb_queries(const AttendParts& p) {
           rounded(composed(without_bias(q.bias.unsqueeze(0)), k)), o.bias.to(at::kFloat)};
 }
 
+FoldedOutput fold_output(const AttendParts& p) {
+  const LinearMap output = {wide(p.output.weight), wide(p.output.bias)};
+  const LinearMap hidden = composed(output, wide_map(p.narrow));
+  return {rounded({output.weight, hidden.bias}), rounded(without_bias(hidden.weight))};
+}
+
 AttendForm cheapest_form(const AttendParts& p, int64_t queries, int64_t keys) {
   if (p.num_heads > 1) return AttendForm::kPlain;
   const int64_t qk = p.q->weight.size(0), v = p.v->weight.size(0);

@@ -6,12 +6,18 @@
 
 namespace perceiver {
 
+// A linear layer that makes outputs of what an attend gives; undefined: there is none.
+struct OutputLayer {
+  Tensor weight, bias;  // [E, D], [E]
+};
+
 // The parameters and settings of a cross-attend or a self-attend.
 struct AttendParts {
   LayerNorm norm_q{nullptr}, norm_kv{nullptr};  // of a self-attend, these are one
   LayerNorm norm_mlp{nullptr};
   Linear q{nullptr}, k{nullptr}, v{nullptr}, o{nullptr};
   Linear widen{nullptr}, narrow{nullptr};
+  OutputLayer output = {};  // behind the attend, where there is one
   int64_t num_heads = 1;
   bool query_residual = true;
   Semantics semantics = {};
@@ -50,6 +56,15 @@ struct AbsorbedQueries {
   Tensor output_bias;
 };
 AbsorbedQueries absorb_queries(const AttendParts& parts);
+
+// The output layer behind the MLP's residual sum:
+//   f(x + narrow(h)) = W x + (W W_narrow) h + (W b_narrow + b),
+// which saves a product and the sum itself where outputs have fewer channels than x.
+struct FoldedOutput {
+  LinearMap of_sum;     // x -> E, with all of the bias
+  LinearMap of_hidden;  // h -> E
+};
+FoldedOutput fold_output(const AttendParts& parts);
 
 // Which form takes the fewest multiplications for N queries and M keys.
 enum class AttendForm { kPlain, kAbsorbedKeys, kAbsorbedQueries };

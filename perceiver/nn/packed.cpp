@@ -22,18 +22,31 @@ at::ScalarType packing_dtype(const Tensor& parameter) {
 
 std::shared_ptr<PackedAttend> pack(const AttendParts& parts, at::ScalarType dtype) {
   const at::Device device = parts.q->weight.device();
-  if (device.is_cpu() && stream_takes(dtype)) return pack_for_cpu(parts, dtype);
+  if (device.is_cpu() && stream_takes(dtype) && !parts.output.weight.defined()) {
+    return pack_for_cpu(parts, dtype);
+  }
   if (device.is_cuda() && dtype != at::kDouble) return pack_for_gpu(parts, dtype);
   return nullptr;
 }
 
 }  // namespace
 
+bool packed_attend_allowed() {
+  return !plain_wanted && !at::GradMode::is_enabled() && !attention_must_be_plain();
+}
+
+bool normalised_inputs_allowed(const Tensor& like) {
+  return like.is_cuda() && packed_attend_allowed() && !attention_is_checked() &&
+         !at::autocast::is_autocast_enabled(at::kCUDA);
+}
+
 std::shared_ptr<PackedAttend> PackedCache::get(const torch::nn::Module& module,
-                                               const std::function<AttendParts()>& parts) {
-  if (plain_wanted || at::GradMode::is_enabled() || attention_must_be_plain()) return nullptr;
+                                               const std::function<AttendParts()>& parts,
+                                               const std::vector<Tensor>& tied) {
+  if (!packed_attend_allowed()) return nullptr;
   std::vector<Seen> now;
-  const std::vector<Tensor> parameters = module.parameters();
+  std::vector<Tensor> parameters = module.parameters();
+  parameters.insert(parameters.end(), tied.begin(), tied.end());
   now.reserve(parameters.size());
   for (const Tensor& p : parameters) {
     now.push_back({p.const_data_ptr(), p.is_inference() ? 0 : p._version()});

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "perceiver/kernels/normalised_rows.h"
+#include "perceiver/kernels/wide_attention.h"
 #include "perceiver/nn/fold.h"
 
 namespace perceiver {
@@ -16,7 +18,8 @@ class PackedAttend {
  public:
   virtual ~PackedAttend() = default;
 
-  // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D], as CrossAttend gives
+  // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D], as CrossAttend gives, or [B, N, E] where the parts
+  // have an output layer
   virtual Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) = 0;
   // z [B, N, D] -> [B, N, D], as SelfAttend gives
   virtual Tensor self(const Tensor& z) = 0;
@@ -26,10 +29,11 @@ class PackedAttend {
 class PackedCache {
  public:
   // The form for the parameters' device, in their dtype or autocast's. Null where there is none,
-  // and where it may not be used now: a gradient is or will be wanted, or somebody asks for a
-  // kernel of attention by name, or looks at queries and keys.
+  // and where it may not be used now (packed_attend_allowed). `tied` are parameters it is made
+  // from that are not the module's.
   std::shared_ptr<PackedAttend> get(const torch::nn::Module& module,
-                                    const std::function<AttendParts()>& parts);
+                                    const std::function<AttendParts()>& parts,
+                                    const std::vector<Tensor>& tied = {});
 
  private:
   struct Seen {
@@ -42,6 +46,14 @@ class PackedCache {
   std::vector<Seen> seen_;  // of the parameters it was made from
   std::shared_ptr<PackedAttend> packed_;
 };
+
+// Not where a gradient is or will be wanted, or somebody asks for a kernel of attention by name, or
+// looks at queries and keys.
+bool packed_attend_allowed();
+
+// Whether attends that get inputs like these may get them as KnownRows: they run on a GPU in their
+// packed form, and nobody compares.
+bool normalised_inputs_allowed(const Tensor& like);
 
 // While it lives, modules on this thread compute as they do in training, also without gradients.
 class PlainAttendScope {

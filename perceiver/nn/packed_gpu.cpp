@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/normalised_rows.h"
+#include "perceiver/kernels/product.h"
 #include "perceiver/kernels/wide_attention.h"
 #include "perceiver/nn/packed_forms.h"
 
@@ -21,21 +23,20 @@ struct PaddedLinear {
                    .to(dtype)),
         bias(at::constant_pad_nd(map.bias, {0, out - map.bias.size(0)}).to(dtype)) {}
 
-  PaddedLinear(const LinearMap& map, at::ScalarType dtype)
-      : PaddedLinear(map, dtype, map.weight.size(0), map.weight.size(1)) {}
+  Tensor forward(const Tensor& x) const { return multiplied({x, weight, bias}); }
 
-  Tensor forward(const Tensor& x) const { return at::linear(x, weight, bias); }
+  Tensor forward_added(const Tensor& x, const Tensor& residual) const {
+    return multiplied({x, weight, bias, residual});
+  }
 
-  // cuBLAS applies the tanh form on its way out.
   Tensor forward_gelu(const Tensor& x, Gelu form) const {
-    if (form == Gelu::kErf || !x.is_cuda()) {
-      return at::gelu(forward(x), form == Gelu::kErf ? "none" : "tanh");
-    }
-    const Tensor rows = x.reshape({-1, x.size(-1)});
-    return at::_addmm_activation(bias, rows, weight.t(), 1, 1, /*use_gelu=*/true)
-        .view({x.size(0), x.size(1), -1});
+    if (form == Gelu::kErf) return at::gelu(forward(x), "none");
+    return multiplied({.x = x, .weight = weight, .bias = bias, .gelu = true});
   }
 };
+
+// Whether every example has the same rows, in the same memory.
+bool repeats(const Tensor& x) { return x.size(0) > 1 && x.stride(0) == 0; }
 
 class PackedForGpu : public PackedAttend {
  public:
@@ -44,10 +45,8 @@ class PackedForGpu : public PackedAttend {
         dtype_(dtype),
         channels_(parts.q->weight.size(1)),
         padded_(padded_channels(channels_)),
-        widen_(folded(parts.norm_mlp, parts.widen), dtype,
-               padded_channels(parts.widen->weight.size(0)), padded_),
-        narrow_(as_map(parts.narrow), dtype, padded_,
-                padded_channels(parts.narrow->weight.size(1))) {}
+        hidden_(padded_channels(parts.widen->weight.size(0))),
+        widen_(folded(parts.norm_mlp, parts.widen), dtype, hidden_, padded_) {}
 
   Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) override {
     switch (cheapest_form(parts_, x_q.size(1), x_kv.size(1))) {
@@ -63,13 +62,13 @@ class PackedForGpu : public PackedAttend {
 
   Tensor self(const Tensor& x) override {
     const PaddedLinear& qkv = made(qkv_, [&] {
-      return PaddedLinear(side_by_side(folded(parts_.norm_q, parts_.q), key_value_map()), dtype_);
+      return inner(side_by_side(folded(parts_.norm_q, parts_.q), key_value_map()));
     });
     const Tensor z = x.to(dtype_);
     const int64_t qk = parts_.q->weight.size(0);
-    const Tensor all = qkv.forward(normalised_padded(z, dtype_, channels_, false));
+    const Tensor all = qkv.forward(normed(z));
     const Tensor out = attend_heads(all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
-    return with_mlp(z, output_layer().forward(out)).to(x.scalar_type());
+    return with_mlp(x, added(output_layer(), out, z));
   }
 
  private:
@@ -85,7 +84,7 @@ class PackedForGpu : public PackedAttend {
                      .v_channels = parts_.v->weight.size(0),
                      .masked = kv_mask.defined()});
     const double scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0)));
-    return attend_wide(q, k, v, kv_mask, scale);
+    return attend_wide(repeats(q) ? q.contiguous() : q, k, v, kv_mask, scale);
   }
 
   // Only the form that is used is made, when it is first used.
@@ -100,29 +99,68 @@ class PackedForGpu : public PackedAttend {
     return side_by_side(folded(parts_.norm_kv, parts_.k), folded(parts_.norm_kv, parts_.v));
   }
 
-  const PaddedLinear& output_layer() {
-    return made(output_, [&] { return PaddedLinear(as_map(parts_.o), dtype_); });
+  // A layer over normed() rows.
+  PaddedLinear inner(const LinearMap& map) const {
+    return {map, dtype_, map.weight.size(0), padded_channels(map.weight.size(1))};
   }
 
-  // What attention adds, [B, N, D] and perhaps padding, on top of the queries, then the MLP.
-  Tensor with_mlp(const Tensor& x_q, Tensor added) const {
-    const int64_t width = added.size(2);
-    Tensor normed;
-    if (parts_.query_residual && width == channels_) {
-      const AddedRows rows = add_normalised(x_q.to(dtype_), added);
-      added = rows.sum, normed = rows.normed;
-    } else {
-      if (parts_.query_residual) {
-        added = added + at::constant_pad_nd(x_q.to(dtype_), {0, width - channels_});
-      }
-      normed = normalised_padded(added.narrow(2, 0, channels_), dtype_, padded_, false);
-    }
-    if (normed.size(2) < padded_) normed = at::constant_pad_nd(normed, {0, padded_ - channels_});
+  const PaddedLinear& output_layer() {
+    return made(output_, [&] {
+      return PaddedLinear(as_map(parts_.o), dtype_, padded_, parts_.o->weight.size(1));
+    });
+  }
+
+  // What attention adds, on top of the queries, and the same normalised: [B, N, P or more] and
+  // [B, N, P].
+  using Added = AddedRows;
+
+  Added normalised_too(const Tensor& sum) const {
+    return {sum, normalised_padded(sum.narrow(2, 0, channels_), dtype_, padded_, false)};
+  }
+
+  // x_q, padded
+  Tensor residual(const Tensor& x_q) const {
+    const Tensor x = x_q.to(dtype_);
+    return padded_ == channels_ ? x : at::constant_pad_nd(x, {0, padded_ - channels_});
+  }
+
+  // `attended` through its output layer, and on top of the queries.
+  Added added(const PaddedLinear& output, const Tensor& attended, const Tensor& x_q) const {
+    if (!parts_.query_residual) return normalised_too(output.forward(attended));
+    if (repeats(x_q)) return added_to_queries(output.forward(attended), x_q);
+    return normalised_too(output.forward_added(attended, residual(x_q)));
+  }
+
+  Added added_to_queries(const Tensor& out, const Tensor& x_q) const {
+    if (!parts_.query_residual) return normalised_too(out);
+    if (out.size(2) == channels_) return add_normalised(x_q.to(dtype_), out);
+    return normalised_too(out.narrow(2, 0, padded_) + residual(x_q));
+  }
+
+  // The MLP on top of the sum; x_q is what the result should look like.
+  Tensor with_mlp(const Tensor& x_q, const Added& a) {
     // Over rows of whole 16 bytes, padding and all: half the time of rows without it.
-    const Tensor mlp = narrow_.forward(widen_.forward_gelu(normed, parts_.semantics.gelu));
-    const Tensor z = width == padded_ ? added + mlp
-                                      : added.narrow(2, 0, channels_) + mlp.narrow(2, 0, channels_);
-    return z.narrow(2, 0, channels_).to(x_q.scalar_type());
+    const Tensor sum = a.sum.narrow(2, 0, padded_);
+    const Tensor hidden = widen_.forward_gelu(a.normed, parts_.semantics.gelu);
+    if (parts_.output.weight.defined() && parts_.output.weight.size(0) < channels_) {
+      return with_folded_output(sum, hidden).to(x_q.scalar_type());
+    }
+    const PaddedLinear& narrow = made(
+        narrow_, [&] { return PaddedLinear(as_map(parts_.narrow), dtype_, padded_, hidden_); });
+    const Tensor z = narrow.forward_added(hidden, sum).narrow(2, 0, channels_);
+    if (!parts_.output.weight.defined()) return z.to(x_q.scalar_type());
+    return at::linear(z, parts_.output.weight.to(dtype_), parts_.output.bias.to(dtype_))
+        .to(x_q.scalar_type());
+  }
+
+  Tensor with_folded_output(const Tensor& sum, const Tensor& hidden) {
+    const int64_t outputs = parts_.output.weight.size(0), padded = padded_channels(outputs);
+    const FoldedOutput& folded = made(folded_output_, [&] { return fold_output(parts_); });
+    const PaddedLinear& of_sum =
+        made(of_sum_, [&] { return PaddedLinear(folded.of_sum, dtype_, padded, padded_); });
+    const PaddedLinear& of_hidden =
+        made(of_hidden_, [&] { return PaddedLinear(folded.of_hidden, dtype_, padded, hidden_); });
+    return of_hidden.forward_added(hidden, of_sum.forward(sum)).narrow(2, 0, outputs);
   }
 
   // q [B, N, H * F], kv [B, M, H * (F + V)], keys first -> [B, N, H * V]
@@ -160,51 +198,59 @@ class PackedForGpu : public PackedAttend {
     return nothing;
   }
 
-  Tensor normed(const Tensor& x) const { return normalised_padded(x, dtype_, x.size(-1), false); }
-
-  Tensor attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    const PaddedLinear& q =
-        made(query_, [&] { return PaddedLinear(folded(parts_.norm_q, parts_.q), dtype_); });
-    const PaddedLinear& kv =
-        made(key_value_, [&] { return PaddedLinear(key_value_map(), dtype_); });
-    const Tensor out = attend_heads(q.forward(normed(x_q)), kv.forward(normed(x_kv)), masks);
-    return output_layer().forward(out);
+  // Rows as inner() layers take them. The constant meets weights of zero.
+  Tensor normed(const Tensor& x) const {
+    const int64_t padded = padded_channels(x.size(2));
+    return normalised_padded(x, dtype_, padded, padded > x.size(2));
   }
 
-  Tensor attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  // Queries that are the same for every example are made once.
+  Tensor projected_queries(const PaddedLinear& layer, const Tensor& x_q) const {
+    if (!repeats(x_q)) return layer.forward(normed(x_q));
+    return layer.forward(normed(x_q.narrow(0, 0, 1))).expand({x_q.size(0), -1, -1});
+  }
+
+  Added attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+    const PaddedLinear& q = made(query_, [&] { return inner(folded(parts_.norm_q, parts_.q)); });
+    const PaddedLinear& kv = made(key_value_, [&] { return inner(key_value_map()); });
+    const Tensor out = attend_heads(projected_queries(q, x_q), kv.forward(normed(x_kv)), masks);
+    return added(output_layer(), out, x_q);
+  }
+
+  Added attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const int64_t padded = padded_channels(x_kv.size(2));
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
     const PaddedLinear& query = made(
-        query_over_keys_, [&] { return PaddedLinear(absorbed.query, dtype_, padded, channels_); });
+        query_over_keys_, [&] { return PaddedLinear(absorbed.query, dtype_, padded, padded_); });
     const PaddedLinear& output = made(
-        output_of_keys_, [&] { return PaddedLinear(absorbed.output, dtype_, channels_, padded); });
-    const Tensor keys = normalised_padded(x_kv, dtype_, padded, false);
-    Tensor out = attend_single(query.forward(normed(x_q)), keys, keys, masks.kv);
+        output_of_keys_, [&] { return PaddedLinear(absorbed.output, dtype_, padded_, padded); });
+    const Tensor keys = normed(x_kv);
+    Tensor out = attend_single(projected_queries(query, x_q), keys, keys, masks.kv);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       const Tensor any_key = masks.kv.any(1).view({-1, 1, 1});
       out = at::where(any_key, out, keys.mean(1, /*keepdim=*/true));
     }
     // Where no key is attended to there is no value, and none of its bias.
     const Tensor nothing = queries_of_nothing(masks);
-    const Tensor added = output.forward(out);
-    if (!nothing.defined()) return added;
-    return at::where(nothing, (absorbed.output.bias - absorbed.value_bias).to(dtype_), added);
+    if (!nothing.defined()) return added(output, out, x_q);
+    const Tensor bias =
+        at::constant_pad_nd(absorbed.output.bias - absorbed.value_bias, {0, padded_ - channels_});
+    return added_to_queries(at::where(nothing, bias.to(dtype_), output.forward(out)), x_q);
   }
 
-  Tensor attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  Added attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     // One channel more, which is 1 in every query: the key's bias is its weight.
-    const int64_t padded = padded_channels(channels_ + 1);
+    const int64_t padded = padded_channels(channels_ + 1), in = padded_channels(x_kv.size(2));
     const AbsorbedQueries& absorbed =
         made(absorbed_queries_, [&] { return absorb_queries(parts_); });
     const PaddedLinear& keys = made(keys_, [&] {
-      return PaddedLinear(side_by_side(absorbed.keys, absorbed.key_bias), dtype_, padded,
-                          x_kv.size(2));
+      return PaddedLinear(side_by_side(absorbed.keys, absorbed.key_bias), dtype_, padded, in);
     });
     // A query's weights sum to one, so the output's bias may ride with the values.
     const PaddedLinear& values = made(values_, [&] {
       const LinearMap with_bias{absorbed.values.weight,
                                 absorbed.values.bias + absorbed.output_bias};
-      return PaddedLinear(with_bias, dtype_, padded, x_kv.size(2));
+      return PaddedLinear(with_bias, dtype_, padded, in);
     });
     const Tensor normed_kv = normed(x_kv);
     const Tensor v = values.forward(normed_kv);
@@ -214,16 +260,20 @@ class PackedForGpu : public PackedAttend {
       out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(1, /*keepdim=*/true));
     }
     const Tensor nothing = queries_of_nothing(masks);
-    if (!nothing.defined()) return out;
+    if (!nothing.defined()) return added_to_queries(out, x_q);
     const Tensor bias = at::constant_pad_nd(absorbed.output_bias, {0, padded - channels_});
-    return at::where(nothing, bias.to(dtype_), out);
+    return added_to_queries(at::where(nothing, bias.to(dtype_), out), x_q);
   }
 
   AttendParts parts_;
   at::ScalarType dtype_;
   int64_t channels_, padded_;  // of the queries
+  int64_t hidden_;             // of the MLP, padded
   std::mutex making_;
-  PaddedLinear widen_, narrow_;
+  PaddedLinear widen_;
+  std::optional<PaddedLinear> narrow_;
+  std::optional<FoldedOutput> folded_output_;
+  std::optional<PaddedLinear> of_sum_, of_hidden_;
   std::optional<PaddedLinear> qkv_, query_, key_value_, output_;
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PaddedLinear> query_over_keys_, output_of_keys_;

@@ -49,6 +49,7 @@ const Case kCases[] = {
      {.num_heads = 4, .qk_channels = 16, .v_channels = 40},
      AttendForm::kPlain},
     {"narrow_head", 9, 50, 40, 64, {.num_heads = 1, .qk_channels = 4}, AttendForm::kPlain},
+    {"odd_heads", 12, 100, 42, 26, {.num_heads = 2, .qk_channels = 16}, AttendForm::kPlain},
 };
 
 class PackedTest : public testing::TestWithParam<std::tuple<Case, Semantics>> {
@@ -106,6 +107,35 @@ TEST_P(PackedTest, FormForGpusIsAsExactAsTheModule) {
   x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
   const Tensor exact = by("reference");
   EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
+}
+
+TEST_P(PackedTest, QueriesMayBeTheSameForAllExamples) {
+  x_q = x_q.narrow(0, 0, 1).expand({3, -1, -1});
+  at::NoGradGuard no_grad;
+  const auto form = pack_for_gpu(module->parts(), at::kFloat);
+  EXPECT_LE(apart(form->cross(x_q, x_kv, masks), form->cross(x_q.contiguous(), x_kv, masks)), 1e-5);
+}
+
+TEST_P(PackedTest, OutputLayerIsAsBehindTheModule) {
+  const int64_t channels = x_q.size(2);
+  for (const int64_t outputs : {int64_t{2}, channels - 3, channels + 5}) {
+    const OutputLayer layer{at::randn({outputs, channels}), at::randn({outputs})};
+    AttendParts parts = module->parts();
+    parts.output = layer;
+    at::NoGradGuard no_grad;
+    const Tensor packed = pack_for_gpu(parts, at::kFloat)->cross(x_q, x_kv, masks);
+    const Tensor plain = at::linear(by("reference"), layer.weight, layer.bias);
+    ASSERT_EQ(packed.sizes(), plain.sizes());
+    CrossAttend wide = module;
+    wide->to(at::kDouble);
+    const Tensor exact = [&] {
+      const AttentionKernelScope scope("reference");
+      const Tensor z = wide(x_q.to(at::kDouble), x_kv.to(at::kDouble), masks);
+      return at::linear(z, layer.weight.to(at::kDouble), layer.bias.to(at::kDouble));
+    }();
+    wide->to(at::kFloat);
+    EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6 * channels);
+  }
 }
 
 TEST_P(PackedTest, OnAGpuBfloat16IsAsExactAsTheModule) {
@@ -167,6 +197,30 @@ TEST(PackedSelfAttend, IsAsExactAsTheModule) {
   const Tensor exact = by("reference", z.to(at::kDouble));
   EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
   EXPECT_LE(apart(for_gpus, exact), 2 * apart(plain, exact) + 2e-6);
+}
+
+TEST(PackedSelfAttend, OnAGpuBfloat16IsAsExactAsTheModule) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  at::manual_seed(7);
+  // Language's, and one whose channels need padding.
+  const std::pair<int64_t, AttendConfig> cases[] = {
+      {1280, {.num_heads = 8, .qk_channels = 256, .v_channels = 1280}},
+      {42, {.num_heads = 2, .qk_channels = 16, .v_channels = 32}}};
+  for (const auto& [channels, config] : cases) {
+    SelfAttend module = drawn(SelfAttend(channels, config, kDeepMind));
+    module->to(at::kCUDA, at::kBFloat16);
+    const Tensor z =
+        at::randn({3, 256, channels}, at::TensorOptions(at::kCUDA).dtype(at::kBFloat16)) + 0.5;
+    at::NoGradGuard no_grad;
+    const auto by = [&](const char* kernel, const Tensor& x) {
+      const AttentionKernelScope scope(kernel);
+      return module(x);
+    };
+    const Tensor packed = by("auto", z), plain = by("reference", z);
+    module->to(at::kDouble);
+    const Tensor exact = by("reference", z.to(at::kDouble));
+    EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 1e-3);
+  }
 }
 
 TEST(PackedSelfAttend, GivesWayWhereGradientsOrQueriesAreWanted) {

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <vector>
 
+#include "perceiver/kernels/wide_attention.h"
+
 namespace perceiver {
 
 // Coordinates of the n indices along one dimension: the references' own rounding, which the
@@ -72,6 +74,18 @@ Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
     features_ = grid_features(grid, num_bands_, resolution_, like.options());
   }
   return features_.expand({like.size(0), -1, -1});
+}
+
+PlacedArray GridFeatures::behind(const Tensor& content, at::IntArrayRef grid) {
+  const int64_t before = content.size(2), all = before + channels(), padded = padded_channels(all);
+  const bool known = placed_.defined() && placed_grid_ == grid.vec() && placed_behind_ == before &&
+                     placed_.device() == content.device() && placed_.dtype() == content.dtype();
+  if (!known) {
+    const Tensor features = grid_features(grid, num_bands_, resolution_, content.options());
+    placed_grid_ = grid.vec(), placed_behind_ = before;
+    placed_ = at::constant_pad_nd(features, {before, padded - all});
+  }
+  return {.places = placed_, .content = content, .channels = all};
 }
 
 int64_t GridFeatures::channels() const {

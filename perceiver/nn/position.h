@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/normalised_rows.h"
 
 namespace perceiver {
 
@@ -35,13 +36,18 @@ class GridFeatures {
   // -> [B, grid elements, P], with the batch, device and dtype of `like`
   Tensor operator()(at::IntArrayRef grid, const Tensor& like);
 
+  // The elements [B, M, C' + P] that have `content` [B, M, C'] before the features.
+  PlacedArray behind(const Tensor& content, at::IntArrayRef grid);
+
   int64_t channels() const;
 
  private:
   std::vector<int64_t> resolution_;
   int64_t num_bands_;
-  std::vector<int64_t> grid_;
-  Tensor features_;  // of grid_
+  std::vector<int64_t> grid_, placed_grid_;
+  Tensor features_;            // of grid_
+  int64_t placed_behind_ = 0;  // channels
+  Tensor placed_;              // of placed_grid_: zeros for the content, features, padding
 };
 
 constexpr int64_t fourier_channels(int64_t dims, int64_t num_bands) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "perceiver/core/tensor.h"
-#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/kernels/normalised_rows.h"
 
 namespace perceiver {
 
@@ -32,5 +32,7 @@ void cuda_score_gradient(const Tensor& weights, const Tensor& along, const Tenso
 bool cuda_rows_take(const Tensor& x, at::ScalarType dtype);
 Tensor cuda_normalised(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant);
 AddedRows cuda_add_normalised(const Tensor& x, const Tensor& y);
+bool cuda_placed_rows_take(const PlacedArray& rows);
+Tensor cuda_normalised_placed(const PlacedArray& rows);
 
 }  // namespace perceiver

@@ -2,6 +2,7 @@
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/fused_optimizer.h"
 #include "perceiver/kernels/cuda/glue.h"
+#include "perceiver/kernels/cuda/product.h"
 #include "perceiver/kernels/cuda/resident_glue.h"
 #include "perceiver/kernels/cuda/training_glue.h"
 
@@ -27,6 +28,12 @@ Tensor cuda_attend_hopper(const Tensor&, const Tensor&, const Tensor&, const Ten
   refuse();
 }
 
+bool cuda_product_takes(const Product&) { return false; }
+
+Tensor cuda_multiplied(const Product&) { refuse(); }
+
+std::vector<Tensor> cuda_multiplied_by_each(const Product&) { refuse(); }
+
 bool cuda_scores_take(const Tensor&) { return false; }
 
 Tensor cuda_softmax(const Tensor&, const Tensor&, double) { refuse(); }
@@ -40,6 +47,10 @@ bool cuda_rows_take(const Tensor&, at::ScalarType) { return false; }
 Tensor cuda_normalised(const Tensor&, at::ScalarType, int64_t, bool) { refuse(); }
 
 AddedRows cuda_add_normalised(const Tensor&, const Tensor&) { refuse(); }
+
+bool cuda_placed_rows_take(const PlacedArray&) { return false; }
+
+Tensor cuda_normalised_placed(const PlacedArray&) { refuse(); }
 
 bool cuda_training_rows_take(const Tensor&, at::ScalarType) { return false; }
 

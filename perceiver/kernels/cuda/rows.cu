@@ -7,17 +7,15 @@ namespace {
 constexpr int kThreads = 128;
 constexpr float kEpsilon = 1e-5f;
 
-template <typename In, typename Out>
-struct RowPointers {
-  In* x;
-  const In* y;  // added to x first; null: nothing is
-  Out* out;
-};
-
 // How T threads hold a row of up to T * kItems * V channels: thread t has the packs t, t + T, ...
 template <int V_, int T_, int kHeld>
 struct RowLayout {
   static constexpr int V = V_, T = T_, kItems = kHeld / V_;
+  using Held = float[kItems][V];
+
+  __device__ static int channel(int item) {
+    return (item * T + static_cast<int>(threadIdx.x) % T) * V;
+  }
 };
 
 // Sum over the T threads of a row. Each call of a kernel has its own slot of shared memory, so one
@@ -35,41 +33,129 @@ __device__ float row_sum(float x, float* slot) {
   return sum;
 }
 
-// The thread's part of a row, zeros behind its end; the sum with y's where kAdd.
-template <typename L, bool kAdd, typename In>
-__device__ void load_row(const In* x, const In* y, int channels, float (&held)[L::kItems][L::V]) {
-  const int t = threadIdx.x % L::T;
+// The thread's part of a row, zeros behind its end. Where C is not a multiple of V, the last pack
+// reads beyond it.
+template <typename L, typename In>
+__device__ void load_row(const In* x, int channels, typename L::Held& held) {
 #pragma unroll
   for (int i = 0; i < L::kItems; ++i) {
-    const int channel = (i * L::T + t) * L::V;
+    const int channel = L::channel(i);
 #pragma unroll
     for (int j = 0; j < L::V; ++j) held[i][j] = 0;
     if (channel >= channels) continue;
     load_pack(x + channel, held[i]);
-    if constexpr (kAdd) {
-      float added[L::V];
-      load_pack(y + channel, added);
-      // Rounded as it will be stored: what is normalised is what the next layer finds in z.
 #pragma unroll
-      for (int j = 0; j < L::V; ++j) held[i][j] = to_float(from_float<In>(held[i][j] + added[j]));
+    for (int j = 0; j < L::V; ++j) {
+      if (channel + j >= channels) held[i][j] = 0;
     }
   }
 }
 
-template <typename L, typename T>
-__device__ void store_row(T* to, int channels, const float (&held)[L::kItems][L::V]) {
+// Rounded as it would be stored: what is normalised is what the next layer finds, or would find.
+template <typename In, int V>
+__device__ void add_rounded(float (&held)[V], const float (&added)[V]) {
+#pragma unroll
+  for (int j = 0; j < V; ++j) held[j] = to_float(from_float<In>(held[j] + added[j]));
+}
+
+// Where a kernel's rows come from.
+template <typename In>
+struct GivenRows {
+  static constexpr bool kAlwaysPacked = false;
+  const In* x;
+  int64_t stride;
+
+  template <typename L>
+  __device__ void load(int64_t row, int channels, typename L::Held& held) const {
+    load_row<L>(x + row * stride, channels, held);
+  }
+  bool packs_fit(int V, const RowShape& s) const {
+    return s.stride % V == 0 && is_aligned(x, V * sizeof(In)) &&
+           (s.channels % V == 0 || s.readable >= (s.channels + V - 1) / V * V);
+  }
+};
+
+template <typename In>
+struct AddedToRows {
+  static constexpr bool kAlwaysPacked = false;
+  In* z;
+  const In* y;
+  int64_t stride, period;
+
+  template <typename L>
+  __device__ void load(int64_t row, int channels, typename L::Held& held) const {
+    In* row_of_z = z + row * stride;
+    load_row<L>(row_of_z, channels, held);
+    const In* other = y + row % period * stride;
+#pragma unroll
+    for (int i = 0; i < L::kItems; ++i) {
+      if (L::channel(i) >= channels) continue;
+      float added[L::V];
+      load_pack(other + L::channel(i), added);
+      add_rounded<In>(held[i], added);
+    }
+    // Stores after all loads, which they would hold up.
+#pragma unroll
+    for (int i = 0; i < L::kItems; ++i) {
+      if (L::channel(i) < channels) store_pack(row_of_z + L::channel(i), held[i]);
+    }
+  }
+  bool packs_fit(int V, const RowShape& s) const {
+    return s.channels % V == 0 && s.stride % V == 0 && is_aligned(z, V * sizeof(In)) &&
+           is_aligned(y, V * sizeof(In));
+  }
+};
+
+template <typename In>
+struct RowsAtPlaces {
+  static constexpr bool kAlwaysPacked = true;
+  PlacedRows r;
+  int64_t places_stride;
+  bool packed;  // content comes in packs too
+
+  template <typename L>
+  __device__ void load(int64_t row, int channels, typename L::Held& held) const {
+    const int64_t place = row % r.num_places;
+    load_row<L>(static_cast<const In*>(r.places) + place * places_stride, channels, held);
+    const In* content = static_cast<const In*>(r.content) +
+                        (r.ids ? r.ids[row] * r.row_stride
+                               : row / r.num_places * r.batch_stride + place * r.row_stride);
+#pragma unroll
+    for (int i = 0; i < L::kItems; ++i) {
+      const int channel = L::channel(i), end = static_cast<int>(r.content_channels);
+      if (channel >= end) continue;
+      float added[L::V] = {};
+      if (packed) {
+        load_pack(content + channel, added);
+      } else {
+#pragma unroll
+        for (int j = 0; j < L::V; ++j) {
+          if (channel + j < end) added[j] = to_float(content[(channel + j) * r.channel_stride]);
+        }
+      }
+      add_rounded<In>(held[i], added);
+    }
+  }
+  bool packs_fit(int V, const RowShape&) const {
+    return is_aligned(r.places, V * sizeof(In)) && places_stride % V == 0;
+  }
+};
+
+// Also channels C to P - 1, so far as packs hold them.
+template <typename L, typename Out>
+__device__ void store_row(Out* out, const RowShape& shape, const typename L::Held& held) {
 #pragma unroll
   for (int i = 0; i < L::kItems; ++i) {
-    const int channel = (i * L::T + static_cast<int>(threadIdx.x) % L::T) * L::V;
-    if (channel < channels) store_pack(to + channel, held[i]);
+    const int channel = L::channel(i);
+    if (channel < shape.channels) store_pack(out + channel, held[i]);
   }
 }
 
-// Channels C to P - 1
+// The packs behind those that hold channels.
 template <typename L, typename Out>
 __device__ void pad_row(Out* out, const RowShape& shape) {
-  const int64_t first = shape.channels + threadIdx.x % L::T * L::V;
-  for (int64_t channel = first; channel < shape.out_stride; channel += L::T * L::V) {
+  const int64_t held = (shape.channels + L::V - 1) / L::V * L::V;
+  for (int64_t channel = held + L::channel(0); channel < shape.out_stride; channel += L::T * L::V) {
     float padding[L::V] = {};
     if (shape.constant && channel == shape.channels) padding[0] = 1;
     store_pack(out + channel, padding);
@@ -79,8 +165,9 @@ __device__ void pad_row(Out* out, const RowShape& shape) {
 // The mean first and the squares around it second: the squares' own sum would lose the variance of
 // a row that is far from zero.
 template <typename L>
-__device__ void normalise_held(int channels, float (&held)[L::kItems][L::V]) {
+__device__ void normalise_held(const RowShape& shape, typename L::Held& held) {
   __shared__ float slots[2][kThreads / 32];
+  const int channels = static_cast<int>(shape.channels);
   float sum = 0, squares = 0;
 #pragma unroll
   for (int i = 0; i < L::kItems; ++i) {
@@ -90,92 +177,89 @@ __device__ void normalise_held(int channels, float (&held)[L::kItems][L::V]) {
   const float mean = row_sum<L::T>(sum, slots[0]) / channels;
 #pragma unroll
   for (int i = 0; i < L::kItems; ++i) {
-    const bool inside = (i * L::T + static_cast<int>(threadIdx.x) % L::T) * L::V < channels;
 #pragma unroll
     for (int j = 0; j < L::V; ++j) {
-      held[i][j] -= mean;
-      if (inside) squares += held[i][j] * held[i][j];
+      held[i][j] = L::channel(i) + j < channels ? held[i][j] - mean : 0;
+      squares += held[i][j] * held[i][j];
     }
   }
   const float scale = rsqrtf(row_sum<L::T>(squares, slots[1]) / channels + kEpsilon);
 #pragma unroll
   for (int i = 0; i < L::kItems; ++i) {
 #pragma unroll
-    for (int j = 0; j < L::V; ++j) held[i][j] *= scale;
+    for (int j = 0; j < L::V; ++j) {
+      held[i][j] *= scale;
+      if (shape.constant && L::channel(i) + j == channels) held[i][j] = 1;
+    }
   }
 }
 
-template <typename In, typename Out, typename L, bool kAdd>
+template <typename L, typename Source, typename Out>
 __global__ void __launch_bounds__(kThreads)
-    normalise_kernel(RowShape shape, RowPointers<In, Out> p) {
+    normalise_kernel(RowShape shape, Source source, Out* out) {
   const int64_t row = int64_t{blockIdx.x} * (kThreads / L::T) + threadIdx.x / L::T;
   if (row >= shape.rows) return;  // whole warps; a row that takes a whole block is always there
-  const int channels = static_cast<int>(shape.channels);
-  In* x = p.x + row * shape.stride;
-  Out* out = p.out + row * shape.out_stride;
-  float held[L::kItems][L::V];
-  load_row<L, kAdd>(x, kAdd ? p.y + row * shape.stride : nullptr, channels, held);
-  if constexpr (kAdd) store_row<L>(x, channels, held);
-  normalise_held<L>(channels, held);
-  store_row<L>(out, channels, held);
-  pad_row<L>(out, shape);
+  typename L::Held held;
+  source.template load<L>(row, static_cast<int>(shape.channels), held);
+  normalise_held<L>(shape, held);
+  store_row<L>(out + row * shape.out_stride, shape, held);
+  pad_row<L>(out + row * shape.out_stride, shape);
 }
 
-template <typename L, typename In, typename Out>
-void launch(const RowShape& s, const RowPointers<In, Out>& p, cudaStream_t stream) {
+template <typename L, typename Source, typename Out>
+void launch(const RowShape& s, const Source& source, Out* out, cudaStream_t stream) {
   constexpr int kRows = kThreads / L::T;
   const auto blocks = static_cast<unsigned>((s.rows + kRows - 1) / kRows);
-  if (p.y != nullptr) {
-    normalise_kernel<In, Out, L, true><<<blocks, kThreads, 0, stream>>>(s, p);
-  } else {
-    normalise_kernel<In, Out, L, false><<<blocks, kThreads, 0, stream>>>(s, p);
+  normalise_kernel<L><<<blocks, kThreads, 0, stream>>>(s, source, out);
+}
+
+// A warp holds up to 1280 channels in 40 registers a lane, without a barrier; above that, or where
+// rows are too few to fill the GPU with warps, a block has the row, with 16.
+template <int V, bool kManyLayouts, typename Source, typename Out>
+void launch_for_channels(const RowShape& s, const Source& source, Out* out, cudaStream_t stream) {
+  constexpr int64_t kFewRows = 2048;
+  if (s.channels <= 512) return launch<RowLayout<V, 32, 16>>(s, source, out, stream);
+  if constexpr (kManyLayouts) {
+    if (s.channels <= 768) return launch<RowLayout<V, 32, 24>>(s, source, out, stream);
+    if (s.channels > 1024 && s.channels <= 1280 && s.rows >= kFewRows) {
+      return launch<RowLayout<V, 32, 40>>(s, source, out, stream);
+    }
   }
+  if (s.channels <= 1024) return launch<RowLayout<V, 32, 32>>(s, source, out, stream);
+  launch<RowLayout<V, kThreads, 16>>(s, source, out, stream);
 }
 
-// A warp holds 1024 channels in 32 registers a lane; above that a block has the row, with 16.
-template <int V, typename In, typename Out>
-void launch_for_channels(const RowShape& s, const RowPointers<In, Out>& p, cudaStream_t stream) {
-  if (s.channels <= 512) return launch<RowLayout<V, 32, 16>>(s, p, stream);
-  if (s.channels <= 1024) return launch<RowLayout<V, 32, 32>>(s, p, stream);
-  launch<RowLayout<V, kThreads, 16>>(s, p, stream);
-}
-
-template <typename In, typename Out>
-bool packs_fit(int V, const RowShape& s, const RowPointers<In, Out>& p) {
-  return s.channels % V == 0 && s.stride % V == 0 && s.out_stride % V == 0 &&
-         is_aligned(p.x, V * sizeof(In)) && is_aligned(p.y, V * sizeof(In)) &&
-         is_aligned(p.out, V * sizeof(Out));
-}
-
-template <typename In, typename Out>
-cudaError_t normalise_rows(const RowShape& s, const RowPointers<In, Out>& p, cudaStream_t stream) {
+template <typename In, typename Source, typename Out>
+cudaError_t normalise_rows(const RowShape& s, const Source& source, Out* out, cudaStream_t stream) {
   constexpr int kWide = 16 / sizeof(In);
-  if (packs_fit(kWide, s, p)) {
-    launch_for_channels<kWide>(s, p, stream);
-  } else if (packs_fit(2, s, p)) {
-    launch_for_channels<2>(s, p, stream);
+  const auto packs_fit = [&](int V) {
+    return source.packs_fit(V, s) && s.out_stride % V == 0 &&
+           s.out_stride >= (s.channels + V - 1) / V * V && is_aligned(out, V * sizeof(Out));
+  };
+  if (packs_fit(kWide)) {
+    launch_for_channels<kWide, true>(s, source, out, stream);
+  } else if constexpr (Source::kAlwaysPacked) {
+    return cudaErrorInvalidValue;
+  } else if (packs_fit(2)) {
+    launch_for_channels<2, false>(s, source, out, stream);
   } else {
-    launch_for_channels<1>(s, p, stream);
+    launch_for_channels<1, false>(s, source, out, stream);
   }
   return cudaGetLastError();
 }
 
-cudaError_t dispatch(const RowShape& s, CudaDtype dtype, void* x, const void* y,
-                     CudaDtype out_dtype, void* out, cudaStream_t stream) {
-  const int64_t needed = s.channels + (s.constant ? 1 : 0);
-  if (s.channels < 1 || s.channels > kMaxRowChannels || s.stride < s.channels ||
-      s.out_stride < needed || (dtype != out_dtype && dtype != CudaDtype::kFloat32)) {
-    return cudaErrorInvalidValue;
-  }
-  if (s.rows == 0) return cudaSuccess;
+bool sizes_fit(const RowShape& s) {
+  return s.channels >= 1 && s.channels <= kMaxRowChannels &&
+         s.out_stride >= s.channels + (s.constant ? 1 : 0);
+}
+
+// Calls f with null pointers of both types, where they are a pair that rows are normalised in.
+template <typename Function>
+cudaError_t with_dtypes(CudaDtype dtype, CudaDtype out_dtype, Function f) {
   cudaError_t error = cudaErrorInvalidValue;
-  with_dtype(dtype, [&]<typename In>(In*) {
-    with_dtype(out_dtype, [&]<typename Out>(Out*) {
-      if constexpr (std::is_same_v<In, float> || std::is_same_v<In, Out>) {
-        const RowPointers<In, Out> p = {static_cast<In*>(x), static_cast<const In*>(y),
-                                        static_cast<Out*>(out)};
-        error = normalise_rows(s, p, stream);
-      }
+  with_dtype(dtype, [&]<typename In>(In* in) {
+    with_dtype(out_dtype, [&]<typename Out>(Out* out) {
+      if constexpr (std::is_same_v<In, float> || std::is_same_v<In, Out>) error = f(in, out);
     });
   });
   return error;
@@ -183,16 +267,48 @@ cudaError_t dispatch(const RowShape& s, CudaDtype dtype, void* x, const void* y,
 
 }  // namespace
 
-cudaError_t normalise(const RowShape& shape, CudaDtype dtype, const void* x, CudaDtype out_dtype,
+cudaError_t normalise(const RowShape& s, CudaDtype dtype, const void* x, CudaDtype out_dtype,
                       void* out, cudaStream_t stream) {
-  // Not written to: without y there is nothing to store back.
-  return dispatch(shape, dtype, const_cast<void*>(x), nullptr, out_dtype, out, stream);
+  if (!sizes_fit(s) || s.stride < s.channels) return cudaErrorInvalidValue;
+  if (s.rows == 0) return cudaSuccess;
+  return with_dtypes(dtype, out_dtype, [&]<typename In, typename Out>(In*, Out*) {
+    const GivenRows<In> source = {static_cast<const In*>(x), s.stride};
+    return normalise_rows<In>(s, source, static_cast<Out*>(out), stream);
+  });
 }
 
-cudaError_t add_normalise(const RowShape& shape, CudaDtype dtype, void* z, const void* y,
-                          CudaDtype out_dtype, void* out, cudaStream_t stream) {
-  if (y == nullptr) return cudaErrorInvalidValue;
-  return dispatch(shape, dtype, z, y, out_dtype, out, stream);
+cudaError_t add_normalise(const RowShape& s, CudaDtype dtype, void* z, const void* y,
+                          int64_t period, CudaDtype out_dtype, void* out, cudaStream_t stream) {
+  if (!sizes_fit(s) || s.stride < s.channels || y == nullptr || period < 1) {
+    return cudaErrorInvalidValue;
+  }
+  if (s.rows == 0) return cudaSuccess;
+  return with_dtypes(dtype, out_dtype, [&]<typename In, typename Out>(In*, Out*) {
+    const AddedToRows<In> source = {static_cast<In*>(z), static_cast<const In*>(y), s.stride,
+                                    period};
+    return normalise_rows<In>(s, source, static_cast<Out*>(out), stream);
+  });
+}
+
+cudaError_t normalise_placed(const RowShape& s, CudaDtype dtype, const PlacedRows& rows, void* out,
+                             cudaStream_t stream) {
+  constexpr int kWide = 8;
+  if (!sizes_fit(s) || s.out_stride % kWide != 0 || rows.num_places < 1 ||
+      rows.content_channels > s.channels || dtype == CudaDtype::kFloat32) {
+    return cudaErrorInvalidValue;
+  }
+  if (s.rows == 0) return cudaSuccess;
+  const bool packed = rows.channel_stride == 1 && rows.content_channels % kWide == 0 &&
+                      rows.row_stride % kWide == 0 && rows.batch_stride % kWide == 0 &&
+                      is_aligned(rows.content, 16);
+  cudaError_t error = cudaErrorInvalidValue;
+  with_dtype(dtype, [&]<typename T>(T*) {
+    if constexpr (sizeof(T) == 2) {
+      const RowsAtPlaces<T> source = {rows, s.out_stride, packed};
+      error = normalise_rows<T>(s, source, static_cast<T*>(out), stream);
+    }
+  });
+  return error;
 }
 
 }  // namespace perceiver

@@ -106,6 +106,17 @@ Tensor ImageNetImpl::input_array(const Tensor& images) {
   return at::cat({content_elements(images), positions.expand({images.size(0), -1, -1})}, -1);
 }
 
+Tensor ImageNetImpl::encode(const Tensor& images) {
+  if (config_.input == ImageInput::kLearned || !normalised_inputs_allowed(images)) {
+    return encoder_(input_array(images));
+  }
+  check_shape(images, {kAny, kColours, kAny, kAny}, "images");
+  const std::vector<int64_t> grid = this->grid(images.sizes().slice(2));
+  const KnownRows inputs(normalised_placed(fourier_.behind(content_elements(images), grid)),
+                         input_channels_);
+  return encoder_(inputs.array());
+}
+
 ModelSummary ImageNetImpl::summary() const {
   const std::vector<int64_t> image = {config_.image_size, config_.image_size};
   const int64_t m = c10::multiply_integers(grid(image));

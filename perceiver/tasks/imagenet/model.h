@@ -62,7 +62,7 @@ class ImageNetImpl : public torch::nn::Module {
   // Fourier features take any, of patches any multiple of theirs.
   Tensor input_array(const Tensor& images);
 
-  Tensor encode(const Tensor& images) { return encoder_(input_array(images)); }  // -> [B, N, D]
+  Tensor encode(const Tensor& images);  // -> [B, N, D]
   // [B, N, D] -> logits [B, classes]
   Tensor decode(const Tensor& latents) { return class_decoder_(latents); }
   Tensor forward(const Tensor& images) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/error_test.h"
+#include "perceiver/tasks/on_gpu_test.h"
 
 namespace perceiver {
 namespace {
@@ -33,6 +34,17 @@ TEST(ImageNet, LogitsOfEveryVariantHaveTheRightShape) {
       ImageNet model(tiny(input, decode_by));
       EXPECT_EQ(model(at::randn({2, 3, 16, 16})).sizes(), (std::vector<int64_t>{2, 10}));
     }
+  }
+}
+
+TEST(ImageNet, OnAGpuBfloat16IsAsExactAsTheModules) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  at::manual_seed(4);
+  const Tensor images = at::randn({2, 3, 16, 16}, at::kCUDA);
+  for (const ImageInput input :
+       {ImageInput::kFourier, ImageInput::kLearned, ImageInput::kConv, ImageInput::kPatches}) {
+    ImageNet model(tiny(input));
+    expect_as_exact_as_modules(model, [&](at::ScalarType t) { return model(images.to(t)); });
   }
 }
 

@@ -61,15 +61,17 @@ static void check_positions(const Tensor& positions, int64_t num_inputs) {
 
 Tensor LanguageImpl::encode(const Tensor& ids, const Tensor& mask) {
   if (mask.defined()) check_shape(mask, {ids.size(0), ids.size(1)}, "mask");
-  return encoder_(input_(ids), mask);
+  const std::optional<PlacedArray> placed = input_->placed(ids);
+  if (!placed) return encoder_(input_(ids), mask);
+  const KnownRows inputs(normalised_placed(*placed), placed->channels);
+  return encoder_(inputs.array(), mask);
 }
 
 Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,
                             const Tensor& query_mask) {
   check_positions(positions, config_.num_inputs);
   const Tensor queries = query_(latents.size(0), positions.to(latents.device()));
-  const Tensor outputs = decoder_(latents, queries, query_mask);
-  return at::linear(outputs, input_->token_weight(), bias_);
+  return decoder_(latents, queries, query_mask, OutputLayer{input_->token_weight(), bias_});
 }
 
 Tensor LanguageImpl::forward(const Tensor& ids, const Tensor& mask) {

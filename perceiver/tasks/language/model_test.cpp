@@ -10,6 +10,7 @@
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/language/bert.h"
 #include "perceiver/tasks/language/tiny_test.h"
+#include "perceiver/tasks/on_gpu_test.h"
 #include "perceiver/tasks/task.h"
 
 namespace perceiver {
@@ -39,6 +40,14 @@ class LanguageTest : public testing::Test {
   at::NoGradGuard no_grad;
   Language model{tiny()};
 };
+
+TEST_F(LanguageTest, OnAGpuBfloat16IsAsExactAsTheModules) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  const Tensor ids = random_ids(3, 12).to(at::kCUDA);
+  const Tensor mask = at::rand({3, 12}, at::kCUDA) < 0.7;
+  expect_as_exact_as_modules(model, [&](at::ScalarType) { return model(ids); });
+  expect_as_exact_as_modules(model, [&](at::ScalarType) { return model(ids, mask); });
+}
 
 TEST_F(LanguageTest, LogitsAreOfEveryPositionOverTheVocabulary) {
   EXPECT_EQ(model(random_ids(2, 12)).sizes(), (std::vector<int64_t>{2, 12, 30}));

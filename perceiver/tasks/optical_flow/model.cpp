@@ -66,6 +66,11 @@ Tensor OpticalFlowImpl::content(const Tensor& frames) {
     return pixels_to_elements(features).unflatten(0, {-1, 2}).flatten(1, 2);
   }
   const int64_t size = config_.patch == FlowPatch::k3x3 ? 3 : 1;
+  if (normalised_inputs_allowed(frames)) {
+    if (config_.concat_frames) return neighbourhood_layer(frames, size, patch_);
+    const Tensor apart = frames.flatten(0, 1).unsqueeze(1);  // [2 B, 1, 3, H, W]
+    return neighbourhood_layer(apart, size, patch_).unflatten(0, {-1, 2}).flatten(1, 2);
+  }
   return patch_content(neighbourhoods(frames.select(1, 0), size),
                        neighbourhoods(frames.select(1, 1), size));
 }
@@ -78,8 +83,12 @@ Tensor OpticalFlowImpl::with_position(const Tensor& content) {
   return at::cat({content, fourier_(input_grid_of(config_), content)}, -1);
 }
 
-Tensor OpticalFlowImpl::input_array(const Tensor& frames) {
+void OpticalFlowImpl::check_frames(const Tensor& frames) const {
   check_shape(frames, {kAny, 2, 3, config_.height, config_.width}, "frames");
+}
+
+Tensor OpticalFlowImpl::input_array(const Tensor& frames) {
+  check_frames(frames);
   return with_position(content(frames));
 }
 
@@ -95,7 +104,7 @@ Tensor OpticalFlowImpl::query_array(const Tensor& inputs) const {
 }
 
 Tensor OpticalFlowImpl::outputs(const Tensor& latents, const Tensor& queries) {
-  constexpr int64_t kMoreOnGpu = 16;  // which has the memory, and idles on few
+  constexpr int64_t kMoreOnGpu = 24;  // which has the memory, and idles on few
   const int64_t once = config_.decode_slice * (latents.is_cuda() ? kMoreOnGpu : 1);
   const int64_t slice = at::GradMode::is_enabled() ? queries.size(1) : once;
   return decode_in_slices(perceiver_, latents, queries, slice);
@@ -153,7 +162,7 @@ Tensor OpticalFlowImpl::upsample_at(const Tensor& latents, const Tensor& frames,
 
 Tensor OpticalFlowImpl::decode_at(const Tensor& latents, const Tensor& frames,
                                   const Tensor& pixels) {
-  check_shape(frames, {kAny, 2, 3, config_.height, config_.width}, "frames");
+  check_frames(frames);
   const Tensor asked = pixels.to(latents.device());
   if (!upsample_.is_empty()) return upsample_at(latents, frames, asked);
   return outputs_at(latents, frames, asked) * flow_scale(config_);
@@ -161,8 +170,16 @@ Tensor OpticalFlowImpl::decode_at(const Tensor& latents, const Tensor& frames,
 
 Tensor OpticalFlowImpl::forward(const Tensor& frames) {
   return recorded_(*this, {frames}, [this](const std::vector<Tensor>& x) {
-    const Tensor inputs = input_array(x[0]);
-    return decode(encode(inputs), query_array(inputs));
+    check_frames(x[0]);
+    const Tensor content = this->content(x[0]);
+    // Residual sums need the queries as they are.
+    if (config_.decoder.cross_attend.query_residual || !normalised_inputs_allowed(content)) {
+      const Tensor inputs = with_position(content);
+      return decode(encode(inputs), query_array(inputs));
+    }
+    const PlacedArray placed = fourier_.behind(content, input_grid_of(config_));
+    const KnownRows inputs(normalised_placed(placed), placed.channels);
+    return decode(encode(inputs.array()), query_array(inputs.array()));
   });
 }
 

@@ -81,6 +81,7 @@ class OpticalFlowImpl : public torch::nn::Module {
   const OpticalFlowConfig& config() const { return config_; }
 
  private:
+  void check_frames(const Tensor& frames) const;
   std::vector<int64_t> query_grid() const;
   Tensor content(const Tensor& frames);                             // -> [B, M, patch_channels]
   Tensor patch_content(const Tensor& first, const Tensor& second);  // [B, H*W, values] each

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/error.h"
+#include "perceiver/tasks/on_gpu_test.h"
 #include "perceiver/tasks/optical_flow/tiny_test.h"
 
 namespace perceiver {
@@ -30,6 +31,17 @@ TEST_P(OpticalFlowTest, FlowStartsAtZeroForEveryPixel) {
   const Tensor flow = model(frames);
   EXPECT_EQ(flow.sizes(), (std::vector<int64_t>{2, 2, 16, 20}));
   EXPECT_TRUE(flow.eq(0).all().item<bool>());
+}
+
+TEST_P(OpticalFlowTest, OnAGpuBfloat16IsAsExactAsTheModules) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  frames = frames.to(at::kCUDA);
+  for (const bool query_residual : {false, true}) {
+    config.decoder.cross_attend.query_residual = query_residual;
+    OpticalFlow model(config);
+    wake(model);
+    expect_as_exact_as_modules(model, [&](at::ScalarType t) { return model(frames.to(t)); });
+  }
 }
 
 TEST_P(OpticalFlowTest, SlicesDoNotChangeTheFlow) {
