@@ -36,22 +36,6 @@ Tensor neighbourhoods(const Tensor& pixels, int64_t size) {
   return columns.unflatten(1, {pixels.size(1), size * size}).permute({0, 3, 2, 1}).flatten(2);
 }
 
-Tensor neighbourhood_layer(const Tensor& pictures, int64_t size, const Linear& layer) {
-  constexpr int64_t kTogether = 8;  // channels that a GPU's convolutions take without padding
-  const int64_t count = pictures.size(1), colours = pictures.size(2), all = count * colours;
-  const int64_t padding = (all + kTogether - 1) / kTogether * kTogether - all;
-  const Tensor channels = at::constant_pad_nd(pictures.flatten(1, 2), {0, 0, 0, 0, 0, padding});
-  // [out, picture, row, column, colour] -> [out, picture and colour, row, column]
-  const Tensor weight =
-      layer->weight.view({-1, count, size, size, colours}).permute({0, 1, 4, 2, 3}).flatten(1, 2);
-  const auto last = at::MemoryFormat::ChannelsLast;
-  const Tensor out = at::conv2d(
-      channels.contiguous(last),
-      at::constant_pad_nd(weight, {0, 0, 0, 0, 0, padding}).contiguous(last), layer->bias,
-      /*stride=*/1, /*padding=*/size / 2);
-  return pixels_to_elements(out);
-}
-
 Tensor pixels_to_patches(const Tensor& pixels, int64_t size) {
   return video_to_patches(pixels.unsqueeze(1), {.frames = 1, .height = size, .width = size});
 }

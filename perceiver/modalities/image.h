@@ -16,11 +16,6 @@ Tensor pixels_to_elements(const Tensor& pixels);
 // in the released weights' order: row, column, channel.
 Tensor neighbourhoods(const Tensor& pixels, int64_t size);
 
-// A layer over the neighbourhoods of one or more pictures of the same size side by side, pictures
-// [B, n, C, H, W] -> [B, H*W, out], as a convolution: what a GPU has kernels for. The layer is as
-// if over at::cat of their neighbourhoods.
-Tensor neighbourhood_layer(const Tensor& pictures, int64_t size, const Linear& layer);
-
 // Space to depth: the size x size patches that fill the picture, [B, C, H, W] ->
 // [B, H/size * W/size, size^2 * C], rows first, in the order of neighbourhoods.
 Tensor pixels_to_patches(const Tensor& pixels, int64_t size);

@@ -23,20 +23,6 @@ TEST(Neighbourhoods, AreInTheOrderRowColumnChannelWithZerosOutside) {
   EXPECT_TRUE(neighbourhoods(x, 1).equal(x.flatten(2).transpose(1, 2)));
 }
 
-TEST(Neighbourhoods, OfPicturesThroughALayerAreAConvolution) {
-  at::manual_seed(3);
-  at::NoGradGuard no_grad;
-  const Tensor pictures = at::randn({2, 2, 3, 5, 4});
-  for (const int64_t size : {1, 3}) {
-    Linear layer(2 * 3 * size * size, 7);
-    layer->bias.normal_();
-    const Tensor each = at::cat(
-        {neighbourhoods(pictures.select(1, 0), size), neighbourhoods(pictures.select(1, 1), size)},
-        2);
-    EXPECT_TRUE(neighbourhood_layer(pictures, size, layer).allclose(layer(each), 1e-4, 1e-5));
-  }
-}
-
 TEST(Patches, AreInTheOrderRowColumnChannel) {
   // Two channels, 2 x 4 pixels: 0 to 7, and the same with a hundred more.
   const Tensor channel = at::arange(8, at::kFloat).view({1, 1, 2, 4});

@@ -10,6 +10,7 @@
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/attention_hopper.h"
 #include "perceiver/kernels/cuda/attention_pieces.h"
+#include "perceiver/kernels/cuda/neighbourhoods.h"
 #include "perceiver/kernels/cuda/rows.h"
 #include "perceiver/kernels/wide_attention.h"
 
@@ -219,6 +220,29 @@ Tensor cuda_normalised_placed(const PlacedArray& a) {
                        .constant = padded > a.channels};
   C10_CUDA_CHECK(normalise_placed(shape, cuda_dtype(out.scalar_type()), rows, out.data_ptr(),
                                   c10::cuda::getCurrentCUDAStream()));
+  return out;
+}
+
+bool cuda_neighbourhoods_take(const Tensor& pictures, int64_t size) {
+  return pictures.is_cuda() && pictures.element_size() == 2 && pictures.size(2) == 3 &&
+         (pictures.size(1) == 1 || pictures.size(1) == 2) && (size == 1 || size == 3);
+}
+
+Tensor cuda_neighbourhood_rows(const Tensor& pictures, int64_t size) {
+  const c10::cuda::CUDAGuard guard(pictures.device());
+  const Tensor all = pictures.contiguous();
+  const int64_t pixels = all.size(3) * all.size(4);
+  const Tensor out =
+      at::empty({all.size(0), pixels, padded_channels(all.size(1) * all.size(2) * size * size)},
+                all.options());
+  const Neighbourhoods n{.pictures = static_cast<const uint16_t*>(all.const_data_ptr()),
+                         .batch = all.size(0),
+                         .num_pictures = all.size(1),
+                         .height = all.size(3),
+                         .width = all.size(4),
+                         .size = size};
+  C10_CUDA_CHECK(gather_neighbourhoods(n, static_cast<uint16_t*>(out.data_ptr()),
+                                       c10::cuda::getCurrentCUDAStream()));
   return out;
 }
 

@@ -34,5 +34,7 @@ Tensor cuda_normalised(const Tensor& x, at::ScalarType dtype, int64_t padded, bo
 AddedRows cuda_add_normalised(const Tensor& x, const Tensor& y);
 bool cuda_placed_rows_take(const PlacedArray& rows);
 Tensor cuda_normalised_placed(const PlacedArray& rows);
+bool cuda_neighbourhoods_take(const Tensor& pictures, int64_t size);
+Tensor cuda_neighbourhood_rows(const Tensor& pictures, int64_t size);
 
 }  // namespace perceiver

@@ -52,6 +52,10 @@ bool cuda_placed_rows_take(const PlacedArray&) { return false; }
 
 Tensor cuda_normalised_placed(const PlacedArray&) { refuse(); }
 
+bool cuda_neighbourhoods_take(const Tensor&, int64_t) { return false; }
+
+Tensor cuda_neighbourhood_rows(const Tensor&, int64_t) { refuse(); }
+
 bool cuda_training_rows_take(const Tensor&, at::ScalarType) { return false; }
 
 NormedRows cuda_layer_norm_rows(const RowTerms&, const Tensor&, const Tensor&, int64_t) {

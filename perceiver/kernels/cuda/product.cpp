@@ -38,6 +38,8 @@ using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
+using Algorithm = cublasLtMatmulHeuristicResult_t;
+
 // All that the choice of an algorithm may depend on.
 struct Shape {
   int64_t device, dtype;
@@ -121,8 +123,8 @@ class Plan {
     out_ = layout(s.out, s.rows, s.out);
   }
 
-  std::vector<cublasLtMatmulHeuristicResult_t> algorithms() const {
-    std::vector<cublasLtMatmulHeuristicResult_t> all;
+  std::vector<Algorithm> algorithms() const {
+    std::vector<Algorithm> all;
     for (const size_t workspace : {size_t{0}, kWorkspaceBytes}) {
       cublasLtMatmulPreference_t made = nullptr;
       check(cublasLtMatmulPreferenceCreate(&made), "preference");
@@ -136,7 +138,7 @@ class Plan {
       prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment);
       prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment);
       prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE});
-      cublasLtMatmulHeuristicResult_t found[kMostTried];
+      Algorithm found[kMostTried];
       int count = 0;
       const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
           handle_, operation_.get(), weight_.get(), x_.get(), residual_.get(), out_.get(), made,
@@ -153,16 +155,18 @@ class Plan {
     return all;
   }
 
-  void run(const Matrices& m, const cublasLtMatmulHeuristicResult_t& algorithm, const Tensor& out) {
+  Tensor workspace(const Algorithm& algorithm, const Tensor& like) const {
+    if (algorithm.workspaceSize == 0) return {};
+    return at::empty({static_cast<int64_t>(algorithm.workspaceSize)},
+                     like.options().dtype(at::kByte));
+  }
+
+  void run(const Matrices& m, const Tensor& weight, const Algorithm& algorithm,
+           const Tensor& workspace, const Tensor& out) {
     const float one = 1.0f, beta = m.residual.defined() ? 1.0f : 0.0f;
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, m.bias.const_data_ptr());
-    Tensor workspace;
-    if (algorithm.workspaceSize > 0) {
-      workspace = at::empty({static_cast<int64_t>(algorithm.workspaceSize)},
-                            m.x.options().dtype(at::kByte));
-    }
     const void* residual = m.residual.defined() ? m.residual.const_data_ptr() : out.data_ptr();
-    check(cublasLtMatmul(handle_, operation_.get(), &one, m.weight.const_data_ptr(), weight_.get(),
+    check(cublasLtMatmul(handle_, operation_.get(), &one, weight.const_data_ptr(), weight_.get(),
                          m.x.const_data_ptr(), x_.get(), &beta, residual, residual_.get(),
                          out.data_ptr(), out_.get(), &algorithm.algo,
                          workspace.defined() ? workspace.data_ptr() : nullptr,
@@ -192,23 +196,45 @@ struct Event {
   cudaEvent_t event = nullptr;
 };
 
-// Microseconds of the quickest of a few runs of several products each.
-float time_of(Plan& plan, const Matrices& m, const cublasLtMatmulHeuristicResult_t& algorithm,
-              const Tensor& out) {
-  constexpr int kRuns = 4, kProducts = 8;  // the first run warms up
-  const Event begin, end;
-  float quickest = std::numeric_limits<float>::max();
-  for (int run = 0; run < kRuns; ++run) {
-    begin.record();
-    for (int i = 0; i < kProducts; ++i) plan.run(m, algorithm, out);
-    end.record();
-    C10_CUDA_CHECK(cudaEventSynchronize(end.event));
-    float milliseconds = 0;
-    C10_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin.event, end.event));
-    if (run > 0) quickest = std::min(quickest, milliseconds * 1e3f / kProducts);
+// Several products in a row, recorded: small ones take less time than their launch from here.
+struct Repeated {
+  Repeated(Plan& plan, const Matrices& m, const Algorithm& algorithm,
+           const std::vector<Tensor>& weights, const Tensor& out)
+      : workspace(plan.workspace(algorithm, out)) {
+    const c10::cuda::CUDAStream stream = c10::cuda::getCurrentCUDAStream();
+    plan.run(m, weights[0], algorithm, workspace, out);  // kernels are loaded outside a recording
+    C10_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    for (const Tensor& weight : weights) plan.run(m, weight, algorithm, workspace, out);
+    C10_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
+    C10_CUDA_CHECK(cudaGraphInstantiate(&launched, graph, 0));
   }
-  return quickest;
-}
+  ~Repeated() {
+    cudaGraphExecDestroy(launched);
+    cudaGraphDestroy(graph);
+  }
+  Repeated(const Repeated&) = delete;
+
+  // Milliseconds, of the quickest of a few.
+  float time() const {
+    constexpr int kRuns = 4;
+    const Event begin, end;
+    float quickest = std::numeric_limits<float>::max();
+    for (int run = 0; run < kRuns; ++run) {
+      begin.record();
+      C10_CUDA_CHECK(cudaGraphLaunch(launched, c10::cuda::getCurrentCUDAStream()));
+      end.record();
+      C10_CUDA_CHECK(cudaEventSynchronize(end.event));
+      float milliseconds = 0;
+      C10_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin.event, end.event));
+      quickest = std::min(quickest, milliseconds);
+    }
+    return quickest;
+  }
+
+  Tensor workspace;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t launched = nullptr;
+};
 
 bool is_recording() {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -225,12 +251,24 @@ bool may_choose(int64_t device) {
   return major == 9;
 }
 
-cublasLtMatmulHeuristicResult_t quickest(Plan& plan, const Matrices& m, const Tensor& out) {
+// Weights come from memory each time, as in a model, whose layers' do not fit the cache together.
+Algorithm quickest(Plan& plan, const Matrices& m, const Tensor& out) {
+  constexpr int64_t kCacheBytes = int64_t{64} << 20;
+  constexpr size_t kFewest = 4, kMost = 24;
+  std::vector<Tensor> weights = {m.weight};
+  const auto bytes = static_cast<int64_t>(m.weight.nbytes());
+  while (weights.size() < kMost && static_cast<int64_t>(weights.size()) * bytes < kCacheBytes) {
+    weights.push_back(m.weight.clone());
+  }
+  while (weights.size() < kFewest) weights.push_back(m.weight);
+  C10_CUDA_CHECK(cudaStreamSynchronize(c10::cuda::getCurrentCUDAStream()));
+  // The default stream cannot be recorded.
+  const c10::cuda::CUDAStreamGuard stream(c10::cuda::getStreamFromPool());
   const auto all = plan.algorithms();
   auto best = all.front();
   float least = std::numeric_limits<float>::max();
   for (const auto& algorithm : all) {
-    const float time = time_of(plan, m, algorithm, out);
+    const float time = Repeated(plan, m, algorithm, weights, out).time();
     if (time < least) least = time, best = algorithm;
   }
   return best;
@@ -239,7 +277,7 @@ cublasLtMatmulHeuristicResult_t quickest(Plan& plan, const Matrices& m, const Te
 // What was chosen for each shape, for as long as the program runs.
 class Choices {
  public:
-  cublasLtMatmulHeuristicResult_t of(Plan& plan, const Matrices& m, const Tensor& out) {
+  Algorithm of(Plan& plan, const Matrices& m, const Tensor& out) {
     const std::lock_guard lock(mutex_);
     const auto known = chosen_.find(m.shape);
     if (known != chosen_.end()) return known->second;
@@ -250,7 +288,7 @@ class Choices {
 
  private:
   std::mutex mutex_;
-  std::map<Shape, cublasLtMatmulHeuristicResult_t> chosen_;
+  std::map<Shape, Algorithm> chosen_;
 };
 
 Tensor new_out(const Product& p) {
@@ -277,7 +315,8 @@ Tensor cuda_multiplied(const Product& p) {
   const Matrices m = matrices_of(p);
   const Tensor out = new_out(p);
   Plan plan(m.shape);
-  plan.run(m, choices.of(plan, m, out), out);
+  const Algorithm algorithm = choices.of(plan, m, out);
+  plan.run(m, m.weight, algorithm, plan.workspace(algorithm, out), out);
   return out;
 }
 
@@ -288,7 +327,7 @@ std::vector<Tensor> cuda_multiplied_by_each(const Product& p) {
   std::vector<Tensor> all;
   for (const auto& algorithm : plan.algorithms()) {
     all.push_back(new_out(p));
-    plan.run(m, algorithm, all.back());
+    plan.run(m, m.weight, algorithm, plan.workspace(algorithm, m.x), all.back());
   }
   return all;
 }

@@ -6,11 +6,17 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr float kEpsilon = 1e-5f;
+constexpr int64_t kMostRows = int64_t{1} << 31;  // kernels count in 32 bits, which divide faster
 
 // How T threads hold a row of up to T * kItems * V channels: thread t has the packs t, t + T, ...
-template <int V_, int T_, int kHeld>
+// Fewer threads a row than a warp has keep all of them busy where a row has few packs, and add up
+// several rows at once.
+template <int V_, int T_, int kItems_>
 struct RowLayout {
-  static constexpr int V = V_, T = T_, kItems = kHeld / V_;
+  static constexpr int V = V_, T = T_, kItems = kItems_;
+  // That a multiprocessor should hold, which is what registers are for then. Narrow packs have more
+  // of them for addresses than that leaves.
+  static constexpr int kBlocks = V < 8 ? 1 : V * kItems <= 32 ? 8 : V * kItems <= 40 ? 6 : 5;
   using Held = float[kItems][V];
 
   __device__ static int channel(int item) {
@@ -22,19 +28,29 @@ struct RowLayout {
 // barrier is enough.
 template <int T>
 __device__ float row_sum(float x, float* slot) {
-  float sum = warp_sum(x);
-  if constexpr (T > 32) {
-    if (threadIdx.x % 32 == 0) slot[threadIdx.x / 32] = sum;
-    __syncthreads();
-    sum = 0;
 #pragma unroll
-    for (int warp = 0; warp < T / 32; ++warp) sum += slot[warp];
+  for (int step = min(T, 32) / 2; step > 0; step /= 2) x += __shfl_xor_sync(0xffffffffu, x, step);
+  if constexpr (T > 32) {
+    if (threadIdx.x % 32 == 0) slot[threadIdx.x / 32] = x;
+    __syncthreads();
+    x = 0;
+#pragma unroll
+    for (int warp = 0; warp < T / 32; ++warp) x += slot[warp];
   }
-  return sum;
+  return x;
 }
 
-// The thread's part of a row, zeros behind its end. Where C is not a multiple of V, the last pack
-// reads beyond it.
+// Where C is not a multiple of V, the last pack reaches beyond it.
+template <int V>
+__device__ void clear_behind(int channel, int channels, float (&pack)[V]) {
+  if (channel + V <= channels) return;
+#pragma unroll
+  for (int j = 0; j < V; ++j) {
+    if (channel + j >= channels) pack[j] = 0;
+  }
+}
+
+// The thread's part of a row, zeros behind its end.
 template <typename L, typename In>
 __device__ void load_row(const In* x, int channels, typename L::Held& held) {
 #pragma unroll
@@ -42,13 +58,10 @@ __device__ void load_row(const In* x, int channels, typename L::Held& held) {
     const int channel = L::channel(i);
 #pragma unroll
     for (int j = 0; j < L::V; ++j) held[i][j] = 0;
-    if (channel >= channels) continue;
-    load_pack(x + channel, held[i]);
-#pragma unroll
-    for (int j = 0; j < L::V; ++j) {
-      if (channel + j >= channels) held[i][j] = 0;
-    }
+    if (channel < channels) load_pack(x + channel, held[i]);
   }
+#pragma unroll
+  for (int i = 0; i < L::kItems; ++i) clear_behind(L::channel(i), channels, held[i]);
 }
 
 // Rounded as it would be stored: what is normalised is what the next layer finds, or would find.
@@ -66,7 +79,7 @@ struct GivenRows {
   int64_t stride;
 
   template <typename L>
-  __device__ void load(int64_t row, int channels, typename L::Held& held) const {
+  __device__ void load(unsigned row, int channels, typename L::Held& held) const {
     load_row<L>(x + row * stride, channels, held);
   }
   bool packs_fit(int V, const RowShape& s) const {
@@ -80,13 +93,14 @@ struct AddedToRows {
   static constexpr bool kAlwaysPacked = false;
   In* z;
   const In* y;
-  int64_t stride, period;
+  int64_t stride;
+  unsigned period;
 
   template <typename L>
-  __device__ void load(int64_t row, int channels, typename L::Held& held) const {
+  __device__ void load(unsigned row, int channels, typename L::Held& held) const {
     In* row_of_z = z + row * stride;
     load_row<L>(row_of_z, channels, held);
-    const In* other = y + row % period * stride;
+    const In* other = y + static_cast<int64_t>(row % period) * stride;
 #pragma unroll
     for (int i = 0; i < L::kItems; ++i) {
       if (L::channel(i) >= channels) continue;
@@ -114,15 +128,17 @@ struct RowsAtPlaces {
   bool packed;  // content comes in packs too
 
   template <typename L>
-  __device__ void load(int64_t row, int channels, typename L::Held& held) const {
-    const int64_t place = row % r.num_places;
+  __device__ void load(unsigned row, int channels, typename L::Held& held) const {
+    const auto num_places = static_cast<unsigned>(r.num_places);
+    const int64_t example = row / num_places, place = row % num_places;
     load_row<L>(static_cast<const In*>(r.places) + place * places_stride, channels, held);
-    const In* content = static_cast<const In*>(r.content) +
-                        (r.ids ? r.ids[row] * r.row_stride
-                               : row / r.num_places * r.batch_stride + place * r.row_stride);
+    const int64_t offset =
+        r.ids ? r.ids[row] * r.row_stride : example * r.batch_stride + place * r.row_stride;
+    const In* content = static_cast<const In*>(r.content) + offset;
 #pragma unroll
     for (int i = 0; i < L::kItems; ++i) {
-      const int channel = L::channel(i), end = static_cast<int>(r.content_channels);
+      const int channel = L::channel(i);
+      const int end = min(channels, static_cast<int>(r.content_channels));
       if (channel >= end) continue;
       float added[L::V] = {};
       if (packed) {
@@ -141,13 +157,12 @@ struct RowsAtPlaces {
   }
 };
 
-// Also channels C to P - 1, so far as packs hold them.
+// Channels of the row, and what the last pack has behind them.
 template <typename L, typename Out>
-__device__ void store_row(Out* out, const RowShape& shape, const typename L::Held& held) {
+__device__ void store_row(Out* out, int channels, const typename L::Held& held) {
 #pragma unroll
   for (int i = 0; i < L::kItems; ++i) {
-    const int channel = L::channel(i);
-    if (channel < shape.channels) store_pack(out + channel, held[i]);
+    if (L::channel(i) < channels) store_pack(out + L::channel(i), held[i]);
   }
 }
 
@@ -177,32 +192,39 @@ __device__ void normalise_held(const RowShape& shape, typename L::Held& held) {
   const float mean = row_sum<L::T>(sum, slots[0]) / channels;
 #pragma unroll
   for (int i = 0; i < L::kItems; ++i) {
+    const int channel = L::channel(i);
+    if (channel >= channels) continue;
 #pragma unroll
-    for (int j = 0; j < L::V; ++j) {
-      held[i][j] = L::channel(i) + j < channels ? held[i][j] - mean : 0;
-      squares += held[i][j] * held[i][j];
-    }
+    for (int j = 0; j < L::V; ++j) held[i][j] -= mean;
+    clear_behind(channel, channels, held[i]);
+#pragma unroll
+    for (int j = 0; j < L::V; ++j) squares += held[i][j] * held[i][j];
   }
   const float scale = rsqrtf(row_sum<L::T>(squares, slots[1]) / channels + kEpsilon);
 #pragma unroll
   for (int i = 0; i < L::kItems; ++i) {
 #pragma unroll
+    for (int j = 0; j < L::V; ++j) held[i][j] *= scale;
+    if (!shape.constant || L::channel(i) + L::V <= channels) continue;
+#pragma unroll
     for (int j = 0; j < L::V; ++j) {
-      held[i][j] *= scale;
-      if (shape.constant && L::channel(i) + j == channels) held[i][j] = 1;
+      if (L::channel(i) + j == channels) held[i][j] = 1;
     }
   }
 }
 
 template <typename L, typename Source, typename Out>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, L::kBlocks)
     normalise_kernel(RowShape shape, Source source, Out* out) {
-  const int64_t row = int64_t{blockIdx.x} * (kThreads / L::T) + threadIdx.x / L::T;
-  if (row >= shape.rows) return;  // whole warps; a row that takes a whole block is always there
+  const unsigned row = blockIdx.x * (kThreads / L::T) + threadIdx.x / L::T;
+  // Threads of a row that is not there help to add up those of their warp.
+  const bool there = row < shape.rows;
+  const int channels = there ? static_cast<int>(shape.channels) : 0;
   typename L::Held held;
-  source.template load<L>(row, static_cast<int>(shape.channels), held);
+  source.template load<L>(there ? row : 0, channels, held);
   normalise_held<L>(shape, held);
-  store_row<L>(out + row * shape.out_stride, shape, held);
+  if (!there) return;
+  store_row<L>(out + row * shape.out_stride, channels, held);
   pad_row<L>(out + row * shape.out_stride, shape);
 }
 
@@ -213,20 +235,28 @@ void launch(const RowShape& s, const Source& source, Out* out, cudaStream_t stre
   normalise_kernel<L><<<blocks, kThreads, 0, stream>>>(s, source, out);
 }
 
-// A warp holds up to 1280 channels in 40 registers a lane, without a barrier; above that, or where
-// rows are too few to fill the GPU with warps, a block has the row, with 16.
-template <int V, bool kManyLayouts, typename Source, typename Out>
-void launch_for_channels(const RowShape& s, const Source& source, Out* out, cudaStream_t stream) {
+// In packs of 16 bytes, that is in eights: how many threads have a row of how many channels follows
+// from how full that makes them. Above 1280 channels, or where rows are too few to fill the GPU
+// with warps, a block has a row.
+template <typename Source, typename Out>
+void launch_eights(const RowShape& s, const Source& source, Out* out, cudaStream_t stream) {
   constexpr int64_t kFewRows = 2048;
-  if (s.channels <= 512) return launch<RowLayout<V, 32, 16>>(s, source, out, stream);
-  if constexpr (kManyLayouts) {
-    if (s.channels <= 768) return launch<RowLayout<V, 32, 24>>(s, source, out, stream);
-    if (s.channels > 1024 && s.channels <= 1280 && s.rows >= kFewRows) {
-      return launch<RowLayout<V, 32, 40>>(s, source, out, stream);
-    }
+  if (s.channels <= 384) return launch<RowLayout<8, 8, 6>>(s, source, out, stream);
+  if (s.channels <= 512) return launch<RowLayout<8, 16, 4>>(s, source, out, stream);
+  if (s.channels <= 768) return launch<RowLayout<8, 32, 3>>(s, source, out, stream);
+  if (s.channels <= 1024) return launch<RowLayout<8, 32, 4>>(s, source, out, stream);
+  if (s.channels <= 1280 && s.rows >= kFewRows) {
+    return launch<RowLayout<8, 32, 5>>(s, source, out, stream);
   }
-  if (s.channels <= 1024) return launch<RowLayout<V, 32, 32>>(s, source, out, stream);
-  launch<RowLayout<V, kThreads, 16>>(s, source, out, stream);
+  launch<RowLayout<8, kThreads, 2>>(s, source, out, stream);
+}
+
+// Other packs, where rows do not lie on 16 bytes or elements have four.
+template <int V, typename Source, typename Out>
+void launch_others(const RowShape& s, const Source& source, Out* out, cudaStream_t stream) {
+  if (s.channels <= 512) return launch<RowLayout<V, 32, 16 / V>>(s, source, out, stream);
+  if (s.channels <= 1024) return launch<RowLayout<V, 32, 32 / V>>(s, source, out, stream);
+  launch<RowLayout<V, kThreads, 16 / V>>(s, source, out, stream);
 }
 
 template <typename In, typename Source, typename Out>
@@ -237,19 +267,23 @@ cudaError_t normalise_rows(const RowShape& s, const Source& source, Out* out, cu
            s.out_stride >= (s.channels + V - 1) / V * V && is_aligned(out, V * sizeof(Out));
   };
   if (packs_fit(kWide)) {
-    launch_for_channels<kWide, true>(s, source, out, stream);
+    if constexpr (kWide == 8) {
+      launch_eights(s, source, out, stream);
+    } else {
+      launch_others<kWide>(s, source, out, stream);
+    }
   } else if constexpr (Source::kAlwaysPacked) {
     return cudaErrorInvalidValue;
   } else if (packs_fit(2)) {
-    launch_for_channels<2, false>(s, source, out, stream);
+    launch_others<2>(s, source, out, stream);
   } else {
-    launch_for_channels<1, false>(s, source, out, stream);
+    launch_others<1>(s, source, out, stream);
   }
   return cudaGetLastError();
 }
 
 bool sizes_fit(const RowShape& s) {
-  return s.channels >= 1 && s.channels <= kMaxRowChannels &&
+  return s.channels >= 1 && s.channels <= kMaxRowChannels && s.rows <= kMostRows &&
          s.out_stride >= s.channels + (s.constant ? 1 : 0);
 }
 
@@ -285,7 +319,7 @@ cudaError_t add_normalise(const RowShape& s, CudaDtype dtype, void* z, const voi
   if (s.rows == 0) return cudaSuccess;
   return with_dtypes(dtype, out_dtype, [&]<typename In, typename Out>(In*, Out*) {
     const AddedToRows<In> source = {static_cast<In*>(z), static_cast<const In*>(y), s.stride,
-                                    period};
+                                    static_cast<unsigned>(period)};
     return normalise_rows<In>(s, source, static_cast<Out*>(out), stream);
   });
 }

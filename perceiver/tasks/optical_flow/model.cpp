@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "perceiver/kernels/neighbourhoods.h"
+#include "perceiver/kernels/product.h"
+
 namespace perceiver {
 
 constexpr int64_t kConvStride = 4;
@@ -67,9 +70,14 @@ Tensor OpticalFlowImpl::content(const Tensor& frames) {
   }
   const int64_t size = config_.patch == FlowPatch::k3x3 ? 3 : 1;
   if (normalised_inputs_allowed(frames)) {
-    if (config_.concat_frames) return neighbourhood_layer(frames, size, patch_);
-    const Tensor apart = frames.flatten(0, 1).unsqueeze(1);  // [2 B, 1, 3, H, W]
-    return neighbourhood_layer(apart, size, patch_).unflatten(0, {-1, 2}).flatten(1, 2);
+    const bool together = config_.concat_frames;
+    const Tensor rows =
+        neighbourhood_rows(together ? frames : frames.flatten(0, 1).unsqueeze(1), size);
+    const int64_t padding = rows.size(2) - patch_->weight.size(1);
+    const Tensor elements = multiplied({.x = rows,
+                                        .weight = at::constant_pad_nd(patch_->weight, {0, padding}),
+                                        .bias = patch_->bias});
+    return together ? elements : elements.unflatten(0, {-1, 2}).flatten(1, 2);
   }
   return patch_content(neighbourhoods(frames.select(1, 0), size),
                        neighbourhoods(frames.select(1, 1), size));
