@@ -55,8 +55,10 @@ Tensor attend_library(const AttentionInputs& in) {
   prefer_cudnn();
   const double scale = 1.0 / std::sqrt(static_cast<double>(in.q.size(3)));
   if (!in.kv_mask.defined()) {
-    // Queries may be the same memory for every example, which these kernels do not all take.
-    const Tensor q = in.q.stride(0) == 0 ? in.q.contiguous() : in.q;
+    // Queries may be the same memory for every example, which these kernels do not all take. The
+    // result will lie as the queries do: [B, N, H, V].
+    const bool repeats = in.q.size(0) > 1 && in.q.stride(0) == 0;
+    const Tensor q = repeats ? in.q.transpose(1, 2).contiguous().transpose(1, 2) : in.q;
     return at::scaled_dot_product_attention(q, in.k, in.v, {}, in.dropout, false, scale);
   }
   const AttentionInputs open = with_mask_as_channel(in);

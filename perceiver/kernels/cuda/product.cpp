@@ -274,21 +274,29 @@ Algorithm quickest(Plan& plan, const Matrices& m, const Tensor& out) {
   return best;
 }
 
-// What was chosen for each shape, for as long as the program runs.
+// What was chosen for each shape, for as long as the program runs. A shape that comes only once, as
+// of a text of some length, gets the first proposal: timing takes longer than it.
 class Choices {
  public:
   Algorithm of(Plan& plan, const Matrices& m, const Tensor& out) {
     const std::lock_guard lock(mutex_);
-    const auto known = chosen_.find(m.shape);
-    if (known != chosen_.end()) return known->second;
-    if (!may_choose(m.shape.device)) return chosen_[m.shape] = plan.algorithms().front();
-    if (is_recording()) return plan.algorithms().front();  // nothing can be timed now
-    return chosen_[m.shape] = quickest(plan, m, out);
+    const auto [known, is_new] = choices_.try_emplace(m.shape);
+    Choice& choice = known->second;
+    if (is_new) {
+      choice = {plan.algorithms().front(), !may_choose(m.shape.device)};
+    } else if (!choice.final && !is_recording()) {  // while recording, nothing can be timed
+      choice = {quickest(plan, m, out), true};
+    }
+    return choice.algorithm;
   }
 
  private:
+  struct Choice {
+    Algorithm algorithm;
+    bool final;
+  };
   std::mutex mutex_;
-  std::map<Shape, Algorithm> chosen_;
+  std::map<Shape, Choice> choices_;
 };
 
 Tensor new_out(const Product& p) {

@@ -40,7 +40,7 @@ TEST(ImageNet, LogitsOfEveryVariantHaveTheRightShape) {
 TEST(ImageNet, OnAGpuBfloat16IsAsExactAsTheModules) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
   at::manual_seed(4);
-  const Tensor images = at::randn({2, 3, 16, 16}, at::kCUDA);
+  const Tensor images = at::randn({64, 3, 16, 16}, at::kCUDA).to(at::kBFloat16);
   for (const ImageInput input :
        {ImageInput::kFourier, ImageInput::kLearned, ImageInput::kConv, ImageInput::kPatches}) {
     ImageNet model(tiny(input));

@@ -35,7 +35,7 @@ TEST_P(OpticalFlowTest, FlowStartsAtZeroForEveryPixel) {
 
 TEST_P(OpticalFlowTest, OnAGpuBfloat16IsAsExactAsTheModules) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
-  frames = frames.to(at::kCUDA);
+  frames = frames.to(at::kCUDA, at::kBFloat16);
   for (const bool query_residual : {false, true}) {
     config.decoder.cross_attend.query_residual = query_residual;
     OpticalFlow model(config);
