@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/product.h"
 #include "perceiver/kernels/training_rows.h"
 #include "perceiver/kernels/wide_attention.h"
 #include "perceiver/nn/mlp.h"
@@ -113,7 +114,7 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
     const int64_t padded = padded_channels(x.size(2)), out = total_rows(weights);
     const NormedRows rows = layer_norm_rows(terms_of(x, y, bias), scale, offset, narrow, padded);
     const Tensor weight = stacked_weights(weights, narrow, out, padded);
-    const Tensor all = at::addmm(stacked_biases(biases, narrow, out), rows.normed, weight.t());
+    const Tensor all = multiplied({rows.normed, weight, stacked_biases(biases, narrow, out)});
     context->save_for_backward({scale, rows.z, rows.normed, rows.mean, rows.rstd, weight});
     context->saved_data["sizes"] = x.sizes();
     context->saved_data["added"] = y.has_value();
@@ -178,10 +179,10 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
     const Tensor w2 = stacked_weights({narrow_weight}, narrow, padded, hidden);
     const RowTerms terms =
         x ? RowTerms{rows_of(*x), at::mm(a, wo.t()), output_bias}
-          : RowTerms{at::addmm(stacked_biases({output_bias}, narrow, padded), a, wo.t())
+          : RowTerms{multiplied({a, wo, stacked_biases({output_bias}, narrow, padded)})
                          .narrow(1, 0, channels)};
     const NormedRows rows = layer_norm_rows(terms, scale, offset, narrow, padded);
-    const Tensor h = at::addmm(stacked_biases({widen_bias}, narrow, hidden), rows.normed, w1.t());
+    const Tensor h = multiplied({rows.normed, w1, stacked_biases({widen_bias}, narrow, hidden)});
     const Tensor u = at::gelu(h, tanh ? "tanh" : "none");
     context->save_for_backward(
         {a, wo, scale, rows.z, rows.normed, rows.mean, rows.rstd, w1, h, u, w2});
