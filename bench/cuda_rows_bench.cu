@@ -62,7 +62,7 @@ void check_add_normalise(const RowShape& s, const Dtypes& d) {
   const std::vector<float> before = z.get(), added = y.get();
   std::vector<double> sum;
   for (size_t i = 0; i < before.size(); ++i) sum.push_back(rounded(d.in, before[i] + added[i]));
-  CUDA_OK(add_normalise(s, d.in, z.data(), y.data(), d.out, out.data(), nullptr));
+  CUDA_OK(add_normalise(s, d.in, z.data(), y.data(), s.rows, d.out, out.data(), nullptr));
   CUDA_OK(cudaDeviceSynchronize());
   expect_near(z.get(), sum, 0, 0, where.c_str());
   expect_near(out.get(), normalised(s, z.get()), tolerance(d.out), 5e-6, where.c_str());
@@ -91,7 +91,8 @@ void time_normalise(const RowShape& s, const Dtypes& d, bool adds, int sets) {
   }
   const double time = microseconds(40, [&](int i, cudaStream_t stream) {
     i %= sets;
-    CUDA_OK(adds ? add_normalise(s, d.in, x[i].data(), y[i].data(), d.out, out[i].data(), stream)
+    CUDA_OK(adds ? add_normalise(s, d.in, x[i].data(), y[i].data(), s.rows, d.out, out[i].data(),
+                                 stream)
                  : normalise(s, d.in, x[i].data(), d.out, out[i].data(), stream));
   });
   const double read = 1.0 * s.rows * s.channels * bytes_of(d.in);
