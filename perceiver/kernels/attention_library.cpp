@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "perceiver/core/repeated.h"
+
 namespace perceiver {
 
 std::string attend_library_refusal(const AttentionCase& c) {
@@ -57,8 +59,8 @@ Tensor attend_library(const AttentionInputs& in) {
   if (!in.kv_mask.defined()) {
     // Queries may be the same memory for every example, which these kernels do not all take. The
     // result will lie as the queries do: [B, N, H, V].
-    const bool repeats = in.q.size(0) > 1 && in.q.stride(0) == 0;
-    const Tensor q = repeats ? in.q.transpose(1, 2).contiguous().transpose(1, 2) : in.q;
+    const Tensor q =
+        repeats_one_example(in.q) ? in.q.transpose(1, 2).contiguous().transpose(1, 2) : in.q;
     return at::scaled_dot_product_attention(q, in.k, in.v, {}, in.dropout, false, scale);
   }
   const AttentionInputs open = with_mask_as_channel(in);

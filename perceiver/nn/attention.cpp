@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/repeated.h"
 #include "perceiver/nn/fused.h"
 
 namespace perceiver {
@@ -117,7 +118,7 @@ Tensor CrossAttendImpl::forward_fused(const Tensor& x_q, const Tensor& x_kv,
                                       const AttendMasks& masks, at::ScalarType dtype) {
   const AttendParts p = parts();
   // Queries that are the same for every example, as latents are, are projected once.
-  const bool repeats = x_q.size(0) > 1 && x_q.stride(0) == 0;
+  const bool repeats = repeats_one_example(x_q);
   const NormedProjections q =
       project_normed({repeats ? x_q.narrow(0, 0, 1) : x_q}, p.norm_q, {p.q}, dtype);
   const NormedProjections kv = project_normed({x_kv}, p.norm_kv, {p.k, p.v}, dtype);

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include "perceiver/core/repeated.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/kernels/normalised_rows.h"
 #include "perceiver/kernels/product.h"
@@ -34,9 +35,6 @@ struct PaddedLinear {
     return multiplied({.x = x, .weight = weight, .bias = bias, .gelu = true});
   }
 };
-
-// Whether every example has the same rows, in the same memory.
-bool repeats(const Tensor& x) { return x.size(0) > 1 && x.stride(0) == 0; }
 
 class PackedForGpu : public PackedAttend {
  public:
@@ -84,7 +82,7 @@ class PackedForGpu : public PackedAttend {
                      .v_channels = parts_.v->weight.size(0),
                      .masked = kv_mask.defined()});
     const double scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0)));
-    return attend_wide(repeats(q) ? q.contiguous() : q, k, v, kv_mask, scale);
+    return attend_wide(repeats_one_example(q) ? q.contiguous() : q, k, v, kv_mask, scale);
   }
 
   // Only the form that is used is made, when it is first used.
@@ -112,9 +110,7 @@ class PackedForGpu : public PackedAttend {
 
   // What attention adds, on top of the queries, and the same normalised: [B, N, P or more] and
   // [B, N, P].
-  using Added = AddedRows;
-
-  Added normalised_too(const Tensor& sum) const {
+  AddedRows normalised_too(const Tensor& sum) const {
     return {sum, normalised_padded(sum.narrow(2, 0, channels_), dtype_, padded_, false)};
   }
 
@@ -125,20 +121,20 @@ class PackedForGpu : public PackedAttend {
   }
 
   // `attended` through its output layer, and on top of the queries.
-  Added added(const PaddedLinear& output, const Tensor& attended, const Tensor& x_q) const {
+  AddedRows added(const PaddedLinear& output, const Tensor& attended, const Tensor& x_q) const {
     if (!parts_.query_residual) return normalised_too(output.forward(attended));
-    if (repeats(x_q)) return added_to_queries(output.forward(attended), x_q);
+    if (repeats_one_example(x_q)) return added_to_queries(output.forward(attended), x_q);
     return normalised_too(output.forward_added(attended, residual(x_q)));
   }
 
-  Added added_to_queries(const Tensor& out, const Tensor& x_q) const {
+  AddedRows added_to_queries(const Tensor& out, const Tensor& x_q) const {
     if (!parts_.query_residual) return normalised_too(out);
     if (out.size(2) == channels_) return add_normalised(x_q.to(dtype_), out);
     return normalised_too(out.narrow(2, 0, padded_) + residual(x_q));
   }
 
   // The MLP on top of the sum; x_q is what the result should look like.
-  Tensor with_mlp(const Tensor& x_q, const Added& a) {
+  Tensor with_mlp(const Tensor& x_q, const AddedRows& a) {
     // Over rows of whole 16 bytes, padding and all: half the time of rows without it.
     const Tensor sum = a.sum.narrow(2, 0, padded_);
     const Tensor hidden = widen_.forward_gelu(a.normed, parts_.semantics.gelu);
@@ -206,18 +202,18 @@ class PackedForGpu : public PackedAttend {
 
   // Queries that are the same for every example are made once.
   Tensor projected_queries(const PaddedLinear& layer, const Tensor& x_q) const {
-    if (!repeats(x_q)) return layer.forward(normed(x_q));
+    if (!repeats_one_example(x_q)) return layer.forward(normed(x_q));
     return layer.forward(normed(x_q.narrow(0, 0, 1))).expand({x_q.size(0), -1, -1});
   }
 
-  Added attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  AddedRows attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const PaddedLinear& q = made(query_, [&] { return inner(folded(parts_.norm_q, parts_.q)); });
     const PaddedLinear& kv = made(key_value_, [&] { return inner(key_value_map()); });
     const Tensor out = attend_heads(projected_queries(q, x_q), kv.forward(normed(x_kv)), masks);
     return added(output_layer(), out, x_q);
   }
 
-  Added attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  AddedRows attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const int64_t padded = padded_channels(x_kv.size(2));
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
     const PaddedLinear& query = made(
@@ -238,7 +234,8 @@ class PackedForGpu : public PackedAttend {
     return added_to_queries(at::where(nothing, bias.to(dtype_), output.forward(out)), x_q);
   }
 
-  Added attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  AddedRows attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv,
+                                    const AttendMasks& masks) {
     // One channel more, which is 1 in every query: the key's bias is its weight.
     const int64_t padded = padded_channels(channels_ + 1), in = padded_channels(x_kv.size(2));
     const AbsorbedQueries& absorbed =

@@ -66,7 +66,9 @@ class Trainer {
   TrainConfig config_;
   TrainerOptions options_;
   std::vector<Tensor> trained_;  // parameters
-  std::vector<Tensor> sums_;     // of their gradients over a step's passes; of one pass: only zeros
+  // Of their gradients over a step's passes. Where that is one pass, zeros, of those it does not
+  // reach.
+  std::vector<Tensor> sums_;
   NarrowWeights narrow_weights_;
   RecordedPass recorded_pass_{[this](const Example& batch) { return pass(batch); }};
   std::unique_ptr<Optimizer> optimizer_;

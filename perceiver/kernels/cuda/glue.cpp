@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/repeated.h"
 #include "perceiver/kernels/cuda/attention_hopper.h"
 #include "perceiver/kernels/cuda/attention_pieces.h"
 #include "perceiver/kernels/cuda/neighbourhoods.h"
@@ -177,8 +178,8 @@ AddedRows cuda_add_normalised(const Tensor& x, const Tensor& y) {
   // The kernel adds to y's rows, which nobody else has: they come out of a product.
   const Tensor sum = y.is_contiguous() ? y : y.contiguous();
   // Of an array that repeats its first example, one is enough.
-  const bool repeats = x.dim() == 3 && x.stride(0) == 0;
-  const Tensor other = (repeats ? x.narrow(0, 0, 1) : x).contiguous();
+  const Tensor other =
+      (x.dim() == 3 && repeats_one_example(x) ? x.narrow(0, 0, 1) : x).contiguous();
   const Tensor out = at::empty_like(sum);
   const int64_t channels = sum.size(-1);
   const RowShape shape{.rows = sum.numel() / channels,
