@@ -77,7 +77,7 @@ bool takes(const AttentionCase& c, const char* kernel) {
 void register_on_gpu(const Shape& shape) {
   for (const int64_t batch : {1, 32}) {
     for (const bool backward : {false, true}) {
-      for (const char* kernel : {"resident", "library"}) {
+      for (const char* kernel : {"resident", "narrow", "library"}) {
         const AttentionCase c{.device = at::Device(at::kCUDA, 0),
                               .dtype = at::kBFloat16,
                               .batch = batch,

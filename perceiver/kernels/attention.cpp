@@ -10,6 +10,7 @@
 #include "perceiver/kernels/attention_blocks.h"
 #include "perceiver/kernels/attention_hopper.h"
 #include "perceiver/kernels/attention_library.h"
+#include "perceiver/kernels/attention_narrow.h"
 #include "perceiver/kernels/attention_reference.h"
 #include "perceiver/kernels/attention_resident.h"
 #include "perceiver/kernels/attention_tiled.h"
@@ -23,6 +24,7 @@ std::string never_refuses(const AttentionCase&) { return ""; }
 constexpr std::array kKernels = {
     AttentionKernel{"hopper", attend_hopper_refusal, attend_hopper},
     AttentionKernel{"resident", attend_resident_refusal, attend_resident},
+    AttentionKernel{"narrow", attend_narrow_refusal, attend_narrow},
     AttentionKernel{"blocks", attend_blocks_refusal, attend_blocks},
     AttentionKernel{"library", attend_library_refusal, attend_library},
     AttentionKernel{"tiled", attend_tiled_refusal, attend_tiled},

@@ -9,6 +9,7 @@
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/kernels/attention_hopper.h"
+#include "perceiver/kernels/attention_narrow.h"
 #include "perceiver/kernels/attention_reference.h"
 
 namespace perceiver {
@@ -284,6 +285,81 @@ INSTANTIATE_TEST_SUITE_P(Heads, AttendResidentByShares,
                                          Shape{"decode", 2, 2, 300, 900, 32, 96}),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// Many keys, forward alone; lengths at and beyond a tile of keys and a block of queries, and heads
+// enough for every multiprocessor.
+class AttendNarrow : public AttendResident {
+ protected:
+  void SetUp() override {
+    AttendResident::SetUp();
+    if (IsSkipped()) return;
+    const std::string refusal = attend_narrow_refusal(case_of(GetParam(), at::kBFloat16));
+    if (!refusal.empty()) GTEST_SKIP() << refusal;
+  }
+
+  static AttentionCase case_of(const Shape& s, at::ScalarType dtype) {
+    return {.device = at::Device(at::kCUDA, 0),
+            .dtype = dtype,
+            .batch = s.batch,
+            .heads = s.heads,
+            .queries = s.queries,
+            .keys = s.keys,
+            .qk_channels = s.qk_channels,
+            .v_channels = s.v_channels};
+  }
+
+  static AttentionInputs scaled(AttentionInputs in, double by) {
+    in.q = in.q * by, in.k = in.k * by;
+    return in;
+  }
+};
+
+TEST_P(AttendNarrow, IsAsExactAsTheDefinition) {
+  const AttentionInputs in = drawn(GetParam());
+  expect_outputs_as_exact_as_definitions(in, "narrow");
+  // Scores so far apart that weights leave what float32 holds, and a key that outweighs all before.
+  expect_outputs_as_exact_as_definitions(scaled(in, 8), "narrow");
+  in.k.select(2, in.k.size(2) - 1).mul_(100);
+  expect_outputs_as_exact_as_definitions(in, "narrow");
+}
+
+TEST_P(AttendNarrow, TakesFloat16) {
+  const AttentionInputs in = to(drawn(GetParam()), at::kHalf);
+  const Tensor exact = attend_reference(to(in, at::kDouble));
+  EXPECT_LE(max_error(attend(in, "narrow"), exact),
+            2 * max_error(attend_reference(in), exact) + 1e-3);
+}
+
+TEST_P(AttendNarrow, TakesRowsSideBySideAndRepeatedQueries) {
+  const Shape& s = GetParam();
+  const int64_t width = s.heads * s.qk_channels;
+  const Tensor rows = at::randn({s.batch, s.keys, 3 * width}, at::kCUDA).to(at::kBFloat16);
+  const auto heads = [&](const Tensor& x) {
+    return x.unflatten(2, {s.heads, s.qk_channels}).transpose(1, 2);
+  };
+  const Tensor k = heads(rows.narrow(2, width, width)), v = heads(rows.narrow(2, 2 * width, width));
+  const Tensor q = heads(rows.narrow(2, 0, width)).narrow(2, 0, std::min(s.queries, s.keys));
+  EXPECT_TRUE(attend({q, k, v}, "narrow")
+                  .equal(attend({q.contiguous(), k.contiguous(), v.contiguous()}, "narrow")));
+  const Tensor same = q.narrow(0, 0, 1).expand_as(q);
+  EXPECT_TRUE(attend({same, k, v}, "narrow").equal(attend({same.contiguous(), k, v}, "narrow")));
+}
+
+TEST_P(AttendNarrow, RefusesMasksAndGradients) {
+  AttentionCase c = case_of(GetParam(), at::kBFloat16);
+  c.masked = true;
+  EXPECT_EQ(attend_narrow_refusal(c), "does not take masks of keys");
+  c.masked = false, c.needs_grad = true;
+  EXPECT_EQ(attend_narrow_refusal(c), "has no gradients");
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, AttendNarrow,
+                         testing::Values(Shape{"flow_self", 1, 16, 2048, 2048, 32, 32},
+                                         Shape{"several_rounds", 3, 16, 2048, 1024, 32, 32},
+                                         Shape{"uneven", 13, 8, 77, 655, 32, 32},
+                                         Shape{"few_keys", 7, 8, 300, 512, 32, 32},
+                                         Shape{"multimodal_self", 4, 8, 784, 784, 64, 64}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
 TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
   const AttentionCase c{
       .queries = 4, .keys = 4, .qk_channels = 8, .v_channels = 8, .dropout = true};
@@ -291,6 +367,7 @@ TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
   EXPECT_EQ(attention_refusals(c),
             (std::vector<std::string>{"hopper: needs the GPU, the tensors are on cpu",
                                       "resident: needs the GPU, the tensors are on cpu",
+                                      "narrow: needs the GPU, the tensors are on cpu",
                                       "blocks: needs the GPU, the tensors are on cpu",
                                       "library: needs the GPU, the tensors are on cpu",
                                       "tiled: does not drop attention weights"}));
@@ -298,8 +375,8 @@ TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
             "attention kernel 'tiled' cannot take batch 1 x heads 1, 4 queries, 4 keys:\n"
             "  tiled: does not drop attention weights");
   EXPECT_EQ(error_of([&] { select_attention_kernel(c, "tild"); }),
-            "unknown attention kernel 'tild'; known: auto, check, hopper, resident, blocks, "
-            "library, tiled, reference");
+            "unknown attention kernel 'tild'; known: auto, check, hopper, resident, narrow, "
+            "blocks, library, tiled, reference");
 }
 
 TEST(CheckAttention, OneWrongOutputOfManyIsFound) {

@@ -2,6 +2,7 @@
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/fused_optimizer.h"
 #include "perceiver/kernels/cuda/glue.h"
+#include "perceiver/kernels/cuda/narrow_glue.h"
 #include "perceiver/kernels/cuda/product.h"
 #include "perceiver/kernels/cuda/resident_glue.h"
 #include "perceiver/kernels/cuda/training_glue.h"
@@ -13,6 +14,10 @@ constexpr const char* kNone = "this program was built without CUDA kernels";
 [[noreturn]] static void refuse() { fail("{}", kNone); }
 
 std::string cuda_hopper_refusal(const Tensor&, const Tensor&, const Tensor&) { return kNone; }
+
+std::string cuda_narrow_refusal(const AttentionCase&) { return kNone; }
+
+Tensor cuda_attend_narrow(const AttentionInputs&) { refuse(); }
 
 std::string cuda_resident_refusal(const AttentionCase&) { return kNone; }
 

@@ -11,33 +11,11 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/attention_resident.h"
+#include "perceiver/kernels/cuda/head_views.h"
 #include "perceiver/kernels/cuda/merge_shares.h"
 
 namespace perceiver {
 namespace {
-
-// x [B, H, R, C] as the kernels can read it: channels side by side, rows on 16 bytes.
-Tensor aligned(const Tensor& x) {
-  constexpr int64_t kTogether = 8;
-  const bool fits = x.stride(3) == 1 && x.stride(0) % kTogether == 0 &&
-                    x.stride(1) % kTogether == 0 && x.stride(2) % kTogether == 0 &&
-                    reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0;
-  return fits ? x : x.contiguous();
-}
-
-HeadRows head_rows(const Tensor& x) {
-  return {x.const_data_ptr(), x.stride(0), x.stride(1), x.stride(2)};
-}
-
-NewHeadRows new_head_rows(const Tensor& x) {
-  return {x.data_ptr(), x.stride(0), x.stride(1), x.stride(2)};
-}
-
-// A new array [B, R, H * C], as [B, H, R, C].
-Tensor new_heads(const Tensor& like, int64_t channels) {
-  return at::empty({like.size(0), like.size(2), like.size(1), channels}, like.options())
-      .transpose(1, 2);
-}
 
 struct Prepared {
   Tensor q, k, v, mask;  // they live as long as the case
