@@ -1,6 +1,6 @@
 // Checks attention_hopper against float64 on many shapes, then times it at the paper's.
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90a,code=sm_90a bench/cuda_attention_bench.cu \
-//     perceiver/kernels/cuda/attention_hopper*.cu -o attention_bench
+//     perceiver/kernels/cuda/{copy_map,attention_hopper*}.cu -o attention_bench
 //   attention_bench [328-bf16 | 264-bf16 | 328-f16 | 264-f16 ...]
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -38,6 +38,7 @@ std::vector<Case> check_cases(int f) {
           {"split in 32", 1, 257, 4100, f, f, 32, 1, true},
           {"planned", 2, 130, 20000, f, f, 0, 0, true},
           {"many works", 1, 128 * 270 + 5, 200, f, f, 1, 0, false},
+          {"many works, pairs", 1, 128 * 270, 200, f, f, 1, 0, false},
           {"many works, batch", 140, 129, 300, f, f, 1, 1, true},
           {"peaked", 1, 128, 3000, f, f, 1, 0, true, 12.0f}};
 }

@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/kernels/cuda/normed_product.h"
 #include "perceiver/kernels/cuda/product.h"
+#include "perceiver/kernels/normalised_rows.h"
 
 namespace perceiver {
 
@@ -17,6 +19,21 @@ Tensor multiplied(const Product& p) {
   const Tensor out = at::linear(p.x, p.weight, p.bias);
   if (p.gelu) return at::gelu(out, "tanh");
   return p.residual.defined() ? out + p.residual : out;
+}
+
+MeasuredRows multiplied_and_measured(const Product& p, int64_t channels) {
+  if (cuda_measured_product_takes(p)) return cuda_multiplied_and_measured(p, channels);
+  return {multiplied(p)};
+}
+
+Tensor multiplied_normed(const MeasuredRows& x, const NormedLayer& layer, bool gelu) {
+  if (x.moments.defined()) return cuda_multiplied_normed(x, layer, gelu);
+  const int64_t padded = layer.weight.size(1);
+  // The constant meets weights of zero.
+  const Tensor normed =
+      normalised_padded(x.rows.narrow(-1, 0, layer.channels), layer.weight.scalar_type(), padded,
+                        /*constant=*/padded > layer.channels);
+  return multiplied({.x = normed, .weight = layer.weight, .bias = layer.bias, .gelu = gelu});
 }
 
 }  // namespace perceiver

@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "perceiver/kernels/cuda/normed_product.h"
 #include "perceiver/kernels/cuda/product.h"
 
 namespace perceiver {
@@ -85,6 +88,99 @@ TEST_P(ProductTest, OnHopperAllAlgorithmsGiveTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(After, ProductTest,
                          testing::Values(After::kNothing, After::kResidual, After::kGelu));
+
+// A residual product and the normed one behind it, [..., K] -> [..., N] -> [..., E].
+struct Pair {
+  Product first;
+  Tensor weight, bias;  // of the second
+  int64_t channels;     // of N, that are not padding
+};
+
+Pair drawn_pair(at::IntArrayRef x, int64_t channels, int64_t padded, int64_t end,
+                const at::TensorOptions& options) {
+  Pair pair{.first = drawn(x, padded, After::kResidual, options),
+            .weight = at::randn({end, padded}, options) / std::sqrt(static_cast<double>(padded)),
+            .bias = at::randn({end}, options),
+            .channels = channels};
+  const int64_t padding = padded - channels;
+  pair.first.weight.narrow(0, channels, padding).zero_();
+  pair.first.bias.narrow(0, channels, padding).zero_();
+  pair.first.residual.narrow(-1, channels, padding).zero_();
+  pair.weight.narrow(1, channels, padding).zero_();
+  return pair;
+}
+
+Tensor by_definition(const Pair& p, const Tensor& rows, at::ScalarType dtype, bool gelu) {
+  const Tensor normed =
+      at::layer_norm(rows.to(dtype).narrow(-1, 0, p.channels), {p.channels}, {}, {}, 1e-5);
+  const Tensor out =
+      at::linear(normed, p.weight.narrow(1, 0, p.channels).to(dtype), p.bias.to(dtype));
+  return gelu ? at::gelu(out, "tanh") : out;
+}
+
+Tensor multiplied_pair(const Pair& p, const MeasuredRows& rows, bool gelu) {
+  return multiplied_normed(rows, {p.weight, p.bias, p.weight.to(at::kFloat).sum(1), p.channels},
+                           gelu);
+}
+
+TEST(NormedProduct, IsALinearLayerOfNormalisedRows) {
+  for (const bool gelu : {false, true}) {
+    const Pair p = drawn_pair({2, 5, 7}, 9, 16, 3, at::kFloat);
+    const MeasuredRows rows = multiplied_and_measured(p.first, p.channels);
+    EXPECT_FALSE(rows.moments.defined());
+    EXPECT_LE(apart(rows.rows, by_definition(p.first, at::kDouble)), 1e-5);
+    EXPECT_LE(apart(multiplied_pair(p, rows, gelu), by_definition(p, rows.rows, at::kDouble, gelu)),
+              1e-5);
+  }
+}
+
+// Rows with no mean to speak of, and rows whose mean is fifty times what they vary by.
+TEST(NormedProduct, OnAGpuIsAsExactAsLibTorchs) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  struct Sizes {
+    std::vector<int64_t> x;
+    int64_t channels, padded, end;
+  };
+  const auto options = at::TensorOptions(at::kCUDA).dtype(at::kBFloat16);
+  for (const Sizes& s : {Sizes{{1, 256, 1280}, 1280, 1280, 1792},
+                         {{32, 256, 1280}, 1280, 1280, 1280},
+                         {{1, 2048, 512}, 512, 512, 1536},
+                         {{6, 2048, 512}, 512, 512, 512},
+                         {{3, 50, 40}, 322, 328, 24}}) {
+    for (const double mean : {0.0, 50.0}) {
+      Pair p = drawn_pair(s.x, s.channels, s.padded, s.end, options);
+      p.first.weight /= std::sqrt(static_cast<double>(s.x.back()));
+      p.first.residual.narrow(-1, 0, s.channels) += mean;
+      const MeasuredRows rows = multiplied_and_measured(p.first, p.channels);
+      const Tensor exact_rows = by_definition(p.first, at::kDouble);
+      EXPECT_LE(apart(rows.rows, exact_rows),
+                2 * apart(by_definition(p.first, at::kBFloat16), exact_rows) + 1e-3);
+      for (const bool gelu : {false, true}) {
+        const Tensor exact = by_definition(p, rows.rows, at::kDouble, gelu);
+        EXPECT_LE(apart(multiplied_pair(p, rows, gelu), exact),
+                  2 * apart(by_definition(p, rows.rows, at::kBFloat16, gelu), exact) + 1e-3)
+            << s.padded << " channels, mean " << mean;
+      }
+    }
+  }
+}
+
+TEST(NormedProduct, OnHopperLeavesTheMomentsOfItsRows) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  const auto options = at::TensorOptions(at::kCUDA).dtype(at::kBFloat16);
+  const Pair p = drawn_pair({2, 100, 64}, 322, 328, 8, options);
+  const MeasuredRows rows = multiplied_and_measured(p.first, p.channels);
+  if (!cuda_measured_product_takes(p.first)) GTEST_SKIP() << "needs compute capability 9.0";
+  const Tensor wide = rows.rows.to(at::kDouble).view({200, 328});
+  for (int64_t part = 0; part < rows.moments.size(1); ++part) {
+    const int64_t begin = part * rows.part, width = std::min(rows.part, p.channels - begin);
+    const Tensor values = wide.narrow(1, begin, width), mean = values.mean(1, true);
+    EXPECT_LE(apart(rows.moments.select(1, part).select(1, 0), mean.squeeze(1)), 1e-5);
+    const Tensor squares = (values - mean).square().sum(1);
+    EXPECT_LE(apart(rows.moments.select(1, part).select(1, 1) / squares, at::ones_like(squares)),
+              1e-5);
+  }
+}
 
 }  // namespace
 }  // namespace perceiver

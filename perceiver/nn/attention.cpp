@@ -169,7 +169,7 @@ Tensor SelfAttendImpl::forward(const Tensor& z) {
   const auto packed = drops() ? nullptr : packed_.get(*this, [&] { return parts(); });
   const auto dtype = drops() ? std::nullopt : fused_dtype(z);
   if (!packed && !dtype) return forward_plain(z);
-  const Tensor out = packed ? packed->self(z) : added_up(forward_fused({z}, *dtype));
+  const Tensor out = packed ? packed->self({z}).rows : added_up(forward_fused({z}, *dtype));
   if (attention_is_checked()) check_packed(out, forward_plain(z));
   return out;
 }
@@ -192,13 +192,19 @@ Tensor SelfAttendImpl::forward_plain(const Tensor& z) {
   return x + at::dropout(mlp_(norm_mlp_(x)), dropout_, is_training());
 }
 
+MeasuredRows SelfAttendImpl::forward_packed(const MeasuredRows& z) {
+  const auto packed =
+      drops() || attention_is_checked() ? nullptr : packed_.get(*this, [&] { return parts(); });
+  return packed ? packed->self(z) : MeasuredRows{forward(z.rows)};
+}
+
 Tensor attend_in_turn(const std::vector<SelfAttend>& self_attends, const Tensor& z) {
   const bool drops = std::ranges::any_of(self_attends, [](const auto& s) { return s->drops(); });
   const auto dtype = drops || attention_is_checked() ? std::nullopt : fused_dtype(z);
   if (!dtype) {
-    Tensor out = z;
-    for (SelfAttend self_attend : self_attends) out = self_attend(out);
-    return out;
+    MeasuredRows rows{z};
+    for (SelfAttend self_attend : self_attends) rows = self_attend->forward_packed(rows);
+    return rows.rows;
   }
   Residual residual{z};
   for (SelfAttend self_attend : self_attends) {

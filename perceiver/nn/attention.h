@@ -77,6 +77,9 @@ class SelfAttendImpl : public torch::nn::Module {
 
   // The training form (nn/fused.h), whose result is left for the next norm to add up.
   Residual forward_fused(const Residual& x, at::ScalarType dtype);
+  // The inference form (nn/packed.h) where there is one now, whose result comes with what the next
+  // norm needs.
+  MeasuredRows forward_packed(const MeasuredRows& x);
   bool drops() const;  // anything, now; the forms but the module's own cannot
 
   AttentionCase attention_case(int64_t elements) const;

@@ -68,7 +68,9 @@ PlainAttendScope::~PlainAttendScope() { plain_wanted = before_; }
 bool plain_attend_wanted() { return plain_wanted; }
 
 void check_packed(const Tensor& out, const Tensor& expected) {
-  const double tolerance = out.scalar_type() == at::kFloat ? 1e-4 : 3e-2;
+  // In 16 bits both round at every step of an attend: over draws of small models they were up to
+  // 3.9e-2 apart on a GPU. A wrong form is apart by as much as its results.
+  const double tolerance = out.scalar_type() == at::kFloat ? 1e-4 : 6e-2;
   const Tensor wide = expected.to(at::kFloat);
   const double apart = (out.to(at::kFloat) - wide).abs().max().item<double>();
   const double allowed = tolerance * std::max(wide.abs().max().item<double>(), 1e-3);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "perceiver/kernels/normalised_rows.h"
+#include "perceiver/kernels/product.h"
 #include "perceiver/kernels/wide_attention.h"
 #include "perceiver/nn/fold.h"
 
@@ -21,8 +22,8 @@ class PackedAttend {
   // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D], as CrossAttend gives, or [B, N, E] where the parts
   // have an output layer
   virtual Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) = 0;
-  // z [B, N, D] -> [B, N, D], as SelfAttend gives
-  virtual Tensor self(const Tensor& z) = 0;
+  // z [B, N, D] -> [B, N, D], as SelfAttend gives, with what the next one's norm needs
+  virtual MeasuredRows self(const MeasuredRows& z) = 0;
 };
 
 // Where a module keeps its inference form.

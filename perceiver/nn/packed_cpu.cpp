@@ -53,7 +53,8 @@ class PackedForCpu : public PackedAttend {
     return z.view_as(x_q).to(x_q.scalar_type());
   }
 
-  Tensor self(const Tensor& x) override {
+  MeasuredRows self(const MeasuredRows& measured) override {
+    const Tensor& x = measured.rows;
     count_attention({.dtype = dtype_,
                      .batch = x.size(0),
                      .heads = parts_.num_heads,
@@ -70,7 +71,7 @@ class PackedForCpu : public PackedAttend {
     const Tensor out = attend_heads(all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
     output_layer().add_to(z, rows_of(out));
     add_mlp(z);
-    return z.view_as(x).to(x.scalar_type());
+    return {z.view_as(x).to(x.scalar_type())};
   }
 
  private:

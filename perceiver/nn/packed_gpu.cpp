@@ -30,9 +30,29 @@ struct PaddedLinear {
     return multiplied({x, weight, bias, residual});
   }
 
+  MeasuredRows forward_measured(const Tensor& x, const Tensor& residual, int64_t channels) const {
+    return multiplied_and_measured({x, weight, bias, residual}, channels);
+  }
+
   Tensor forward_gelu(const Tensor& x, Gelu form) const {
     if (form == Gelu::kErf) return at::gelu(forward(x), "none");
     return multiplied({.x = x, .weight = weight, .bias = bias, .gelu = true});
+  }
+};
+
+// The same behind LayerNorm.
+struct PaddedNormedLinear : PaddedLinear {
+  NormedLayer layer;
+
+  PaddedNormedLinear(const LinearMap& map, at::ScalarType dtype, int64_t out, int64_t in)
+      : PaddedLinear(map, dtype, out, in),
+        layer{weight, bias, weight.sum({1}, /*keepdim=*/false, at::kFloat), map.weight.size(1)} {}
+
+  Tensor forward(const MeasuredRows& x) const { return multiplied_normed(x, layer, false); }
+
+  Tensor forward_gelu(const MeasuredRows& x, Gelu form) const {
+    if (form == Gelu::kErf) return at::gelu(forward(x), "none");
+    return multiplied_normed(x, layer, true);
   }
 };
 
@@ -47,29 +67,44 @@ class PackedForGpu : public PackedAttend {
         widen_(folded(parts.norm_mlp, parts.widen), dtype, hidden_, padded_) {}
 
   Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) override {
+    return with_output(attend(x_q, x_kv, masks)).to(x_q.scalar_type());
+  }
+
+  MeasuredRows self(const MeasuredRows& x) override {
+    const PaddedNormedLinear& qkv = made(qkv_, [&] {
+      const LinearMap map = side_by_side(folded(parts_.norm_q, parts_.q), key_value_map());
+      return PaddedNormedLinear(map, dtype_, map.weight.size(0), padded_);
+    });
+    const MeasuredRows z = x.moments.defined() ? x : MeasuredRows{x.rows.to(dtype_)};
+    const int64_t qk = parts_.q->weight.size(0);
+    const Tensor all = qkv.forward(z);
+    const Tensor out = attend_heads(all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
+    const MeasuredRows sum = with_mlp(added(output_layer(), out, z.rows));
+    const at::ScalarType dtype = x.rows.scalar_type();
+    if (padded_ == channels_ && dtype == dtype_) return sum;
+    return {sum.rows.narrow(2, 0, channels_).to(dtype)};
+  }
+
+ private:
+  // What attention adds, on top of the queries, [B, N, P or more]; and the same normalised, [B, N,
+  // P], where that came with it.
+  struct Added {
+    MeasuredRows sum;
+    Tensor normed = {};
+  };
+
+  Added attend(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     switch (cheapest_form(parts_, x_q.size(1), x_kv.size(1))) {
       case AttendForm::kPlain:
-        return with_mlp(x_q, attend_plain(x_q, x_kv, masks));
+        return attend_plain(x_q, x_kv, masks);
       case AttendForm::kAbsorbedKeys:
-        return with_mlp(x_q, attend_absorbed_keys(x_q, x_kv, masks));
+        return attend_absorbed_keys(x_q, x_kv, masks);
       case AttendForm::kAbsorbedQueries:
-        return with_mlp(x_q, attend_absorbed_queries(x_q, x_kv, masks));
+        return attend_absorbed_queries(x_q, x_kv, masks);
     }
     return {};
   }
 
-  Tensor self(const Tensor& x) override {
-    const PaddedLinear& qkv = made(qkv_, [&] {
-      return inner(side_by_side(folded(parts_.norm_q, parts_.q), key_value_map()));
-    });
-    const Tensor z = x.to(dtype_);
-    const int64_t qk = parts_.q->weight.size(0);
-    const Tensor all = qkv.forward(normed(z));
-    const Tensor out = attend_heads(all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
-    return with_mlp(x, added(output_layer(), out, z));
-  }
-
- private:
   // Attention of a single head, counted as the module's own would be.
   Tensor attend_single(const Tensor& q, const Tensor& k, const Tensor& v,
                        const Tensor& kv_mask) const {
@@ -108,12 +143,6 @@ class PackedForGpu : public PackedAttend {
     });
   }
 
-  // What attention adds, on top of the queries, and the same normalised: [B, N, P or more] and
-  // [B, N, P].
-  AddedRows normalised_too(const Tensor& sum) const {
-    return {sum, normalised_padded(sum.narrow(2, 0, channels_), dtype_, padded_, false)};
-  }
-
   // x_q, padded
   Tensor residual(const Tensor& x_q) const {
     const Tensor x = x_q.to(dtype_);
@@ -121,35 +150,45 @@ class PackedForGpu : public PackedAttend {
   }
 
   // `attended` through its output layer, and on top of the queries.
-  AddedRows added(const PaddedLinear& output, const Tensor& attended, const Tensor& x_q) const {
-    if (!parts_.query_residual) return normalised_too(output.forward(attended));
+  Added added(const PaddedLinear& output, const Tensor& attended, const Tensor& x_q) const {
+    if (!parts_.query_residual) return {{output.forward(attended)}};
     if (repeats_one_example(x_q)) return added_to_queries(output.forward(attended), x_q);
-    return normalised_too(output.forward_added(attended, residual(x_q)));
+    return {output.forward_measured(attended, residual(x_q), channels_)};
   }
 
-  AddedRows added_to_queries(const Tensor& out, const Tensor& x_q) const {
-    if (!parts_.query_residual) return normalised_too(out);
-    if (out.size(2) == channels_) return add_normalised(x_q.to(dtype_), out);
-    return normalised_too(out.narrow(2, 0, padded_) + residual(x_q));
+  Added added_to_queries(const Tensor& out, const Tensor& x_q) const {
+    if (!parts_.query_residual) return {{out}};
+    if (out.size(2) != channels_) return {{out.narrow(2, 0, padded_) + residual(x_q)}};
+    const AddedRows rows = add_normalised(x_q.to(dtype_), out);
+    return {{rows.sum}, rows.normed};
   }
 
-  // The MLP on top of the sum; x_q is what the result should look like.
-  Tensor with_mlp(const Tensor& x_q, const AddedRows& a) {
-    // Over rows of whole 16 bytes, padding and all: half the time of rows without it.
-    const Tensor sum = a.sum.narrow(2, 0, padded_);
-    const Tensor hidden = widen_.forward_gelu(a.normed, parts_.semantics.gelu);
-    if (parts_.output.weight.defined() && parts_.output.weight.size(0) < channels_) {
-      return with_folded_output(sum, hidden).to(x_q.scalar_type());
-    }
+  // The MLP's hidden layer. Rows are whole 16 bytes, padding and all: half the time of rows
+  // without.
+  Tensor widened(const Added& a) const {
+    const Gelu gelu = parts_.semantics.gelu;
+    if (a.normed.defined()) return widen_.PaddedLinear::forward_gelu(a.normed, gelu);
+    return widen_.forward_gelu(a.sum, gelu);
+  }
+
+  // The MLP on top of the sum: [B, N, P]
+  MeasuredRows with_mlp(const Added& a) {
     const PaddedLinear& narrow = made(
         narrow_, [&] { return PaddedLinear(as_map(parts_.narrow), dtype_, padded_, hidden_); });
-    const Tensor z = narrow.forward_added(hidden, sum).narrow(2, 0, channels_);
-    if (!parts_.output.weight.defined()) return z.to(x_q.scalar_type());
-    return at::linear(z, parts_.output.weight.to(dtype_), parts_.output.bias.to(dtype_))
-        .to(x_q.scalar_type());
+    return narrow.forward_measured(widened(a), a.sum.rows.narrow(2, 0, padded_), channels_);
   }
 
-  Tensor with_folded_output(const Tensor& sum, const Tensor& hidden) {
+  // The MLP, and the output layer where the parts have one: [B, N, D or E]
+  Tensor with_output(const Added& a) {
+    const OutputLayer& output = parts_.output;
+    if (output.weight.defined() && output.weight.size(0) < channels_) return with_folded_output(a);
+    const Tensor z = with_mlp(a).rows.narrow(2, 0, channels_);
+    if (!output.weight.defined()) return z;
+    return at::linear(z, output.weight.to(dtype_), output.bias.to(dtype_));
+  }
+
+  Tensor with_folded_output(const Added& a) {
+    const Tensor sum = a.sum.rows.narrow(2, 0, padded_), hidden = widened(a);
     const int64_t outputs = parts_.output.weight.size(0), padded = padded_channels(outputs);
     const FoldedOutput& folded = made(folded_output_, [&] { return fold_output(parts_); });
     const PaddedLinear& of_sum =
@@ -166,7 +205,7 @@ class PackedForGpu : public PackedAttend {
       return x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2);
     };
     const Tensor v = split(kv.narrow(2, qk, kv.size(2) - qk));
-    Tensor out = attend(
+    Tensor out = perceiver::attend(
         {.q = split(q), .k = split(kv.narrow(2, 0, qk)), .v = v, .kv_mask = masks.kv}, "auto");
     out = out.transpose(1, 2).flatten(2);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
@@ -206,14 +245,14 @@ class PackedForGpu : public PackedAttend {
     return layer.forward(normed(x_q.narrow(0, 0, 1))).expand({x_q.size(0), -1, -1});
   }
 
-  AddedRows attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  Added attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const PaddedLinear& q = made(query_, [&] { return inner(folded(parts_.norm_q, parts_.q)); });
     const PaddedLinear& kv = made(key_value_, [&] { return inner(key_value_map()); });
     const Tensor out = attend_heads(projected_queries(q, x_q), kv.forward(normed(x_kv)), masks);
     return added(output_layer(), out, x_q);
   }
 
-  AddedRows attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  Added attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const int64_t padded = padded_channels(x_kv.size(2));
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
     const PaddedLinear& query = made(
@@ -234,8 +273,7 @@ class PackedForGpu : public PackedAttend {
     return added_to_queries(at::where(nothing, bias.to(dtype_), output.forward(out)), x_q);
   }
 
-  AddedRows attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv,
-                                    const AttendMasks& masks) {
+  Added attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     // One channel more, which is 1 in every query: the key's bias is its weight.
     const int64_t padded = padded_channels(channels_ + 1), in = padded_channels(x_kv.size(2));
     const AbsorbedQueries& absorbed =
@@ -267,11 +305,12 @@ class PackedForGpu : public PackedAttend {
   int64_t channels_, padded_;  // of the queries
   int64_t hidden_;             // of the MLP, padded
   std::mutex making_;
-  PaddedLinear widen_;
+  PaddedNormedLinear widen_;
   std::optional<PaddedLinear> narrow_;
   std::optional<FoldedOutput> folded_output_;
   std::optional<PaddedLinear> of_sum_, of_hidden_;
-  std::optional<PaddedLinear> qkv_, query_, key_value_, output_;
+  std::optional<PaddedNormedLinear> qkv_;
+  std::optional<PaddedLinear> query_, key_value_, output_;
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PaddedLinear> query_over_keys_, output_of_keys_;
   std::optional<AbsorbedQueries> absorbed_queries_;

@@ -5,6 +5,7 @@
 #include "perceiver/kernels/cuda/attention_hopper_kernel.h"
 #include "perceiver/kernels/cuda/attention_hopper_sum.h"
 #include "perceiver/kernels/cuda/device.h"
+#include "perceiver/kernels/cuda/kernel_order.h"
 
 namespace perceiver {
 namespace hopper {
@@ -46,20 +47,31 @@ KernelArguments arguments_of(const HopperAttention& a, const SplitPlan& plan) {
 }
 
 template <class Tile>
-cudaError_t start_tile(const KernelArguments& args, cudaStream_t stream) {
-  const auto kernel = attention_kernel<Tile>;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::kSharedBytes);
+cudaError_t start_tile(const HopperAttention& a, KernelArguments args, cudaStream_t stream) {
+  const cudaError_t error = make_maps(a, kQueriesOfTile, Tile::kFetchedKeys, &args.maps);
   if (error != cudaSuccess) return error;
-  const int blocks = std::min(num_works(args), multiprocessors());
-  kernel<<<blocks, kThreads, Tile::kSharedBytes, stream>>>(args);
-  return cudaGetLastError();
+  constexpr int kTogether = Tile::kPaired ? 2 : 1;
+  const int blocks = std::min(num_works(args), multiprocessors() / kTogether * kTogether);
+  return start_early(attention_kernel<Tile>,
+                     {.blocks = dim3(blocks),
+                      .threads = dim3(kThreads),
+                      .shared_bytes = Tile::kSharedBytes,
+                      .stream = stream,
+                      .cluster = kTogether},
+                     args);
+}
+
+template <class T, int kWide, bool kSame>
+cudaError_t start_wide(const HopperAttention& a, const KernelArguments& args, cudaStream_t stream) {
+  return args.query_tiles % 2 == 0
+             ? start_tile<AttentionTile<T, kWide, kSame, true>>(a, args, stream)
+             : start_tile<AttentionTile<T, kWide, kSame, false>>(a, args, stream);
 }
 
 template <class T, int kWide>
 cudaError_t start_wide(const HopperAttention& a, const KernelArguments& args, cudaStream_t stream) {
-  return keys_are_values(a) ? start_tile<AttentionTile<T, kWide, true>>(args, stream)
-                            : start_tile<AttentionTile<T, kWide, false>>(args, stream);
+  return keys_are_values(a) ? start_wide<T, kWide, true>(a, args, stream)
+                            : start_wide<T, kWide, false>(a, args, stream);
 }
 
 template <class T>
@@ -101,12 +113,9 @@ size_t attention_hopper_workspace(const HopperAttention& a) {
 
 cudaError_t attention_hopper(const HopperAttention& a, cudaStream_t stream) {
   const hopper::SplitPlan plan = hopper::plan_splits(a, hopper::multiprocessors());
-  hopper::KernelArguments args = hopper::arguments_of(a, plan);
-  const int keys = hopper::keys_of_tile(hopper::wide_columns_for(a.channels));
-  cudaError_t error = hopper::make_maps(a, hopper::kQueriesOfTile, keys, &args.maps);
-  if (error != cudaSuccess) return error;
-  error = a.bfloat16 ? hopper::start<__nv_bfloat16>(a, args, stream)
-                     : hopper::start<__half>(a, args, stream);
+  const hopper::KernelArguments args = hopper::arguments_of(a, plan);
+  const cudaError_t error = a.bfloat16 ? hopper::start<__nv_bfloat16>(a, args, stream)
+                                       : hopper::start<__half>(a, args, stream);
   if (error != cudaSuccess || plan.splits == 1) return error;
   return hopper::sum_splits(a, plan, stream);
 }

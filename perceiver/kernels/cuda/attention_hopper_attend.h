@@ -26,9 +26,17 @@ struct Warpgroup {
     return stage;
   }
 
-  // A warp is done with what the barrier guards.
-  __device__ __forceinline__ void release(uint32_t empty) {
-    if (threadIdx.x % 32 == 0) barrier_arrive(empty);
+  // A warp is done with what is there. Both blocks of a pair have filled a stage.
+  __device__ __forceinline__ void release(uint32_t stage) {
+    const uint32_t lane = threadIdx.x % 32, empty = shared.empty(stage);
+    if constexpr (Tile::kPaired) {
+      if (lane < 2) barrier_arrive_at(empty, lane);
+    } else {
+      if (lane == 0) barrier_arrive(empty);
+    }
+  }
+  __device__ __forceinline__ void release_queries() {
+    if (threadIdx.x % 32 == 0) barrier_arrive(shared.queries_empty());
   }
 
   // Scores that are complete become weights. Where keys are the values too, their stage is needed
@@ -36,7 +44,7 @@ struct Warpgroup {
   __device__ __forceinline__ void weigh(Scores& scores, RunningSoftmax& softmax, uint32_t stage) {
     hold(scores);
     hide<Tile>(scores, shared.mask_of(stage));
-    if constexpr (!Tile::kKeysAreValues) release(shared.empty(stage));
+    if constexpr (!Tile::kKeysAreValues) release(stage);
     softmax.step(scores, args.scale_log2);
     hold(scores);
   }
@@ -59,7 +67,7 @@ struct Warpgroup {
       product_wait<0>();
       sums.hold();
       hold(scores);  // the weights' registers are in use until here
-      if (tile > 1) release(shared.empty(value_stage));
+      if (tile > 1) release(value_stage);
       sums.rescale(softmax.rescale);
       pack_weights<Tile>(weights, scores);
       if constexpr (Tile::kKeysAreValues) value_stage = key_stage;
@@ -79,13 +87,13 @@ struct Warpgroup {
       weigh(scores, softmax, key_stage);
     }
 
-    release(shared.queries_empty());
+    release_queries();
     if constexpr (!Tile::kKeysAreValues) value_stage = take_tile();
     product_fence();
     start_values<Tile>(sums, weights, shared, value_stage, tiles > 1);
     product_wait<0>();
     sums.hold();
-    release(shared.empty(value_stage));
+    release(value_stage);
   }
 };
 

@@ -25,12 +25,32 @@ __device__ __forceinline__ void copy_tile(const ColumnMaps& maps, uint32_t to, i
   }
 }
 
+// The same of this block's half of a tile of keys or values, to both blocks of a pair.
+template <class Tile>
+__device__ __forceinline__ void copy_half(const ColumnMaps& maps, uint32_t to, int row, int batch,
+                                          uint32_t barrier, int rank) {
+  constexpr uint16_t kBoth = 3;
+  const int first = rank * Tile::kFetchedKeys;
+#pragma unroll
+  for (int i = 0; i < Tile::kWide; ++i) {
+    copy_box_to(kBoth, to + i * Tile::kKeyWide + first * kWideRow,
+                {&maps.wide, 64 * i, row + first, batch}, barrier);
+  }
+#pragma unroll
+  for (int i = 0; i < kNarrowColumns; ++i) {
+    copy_box_to(kBoth,
+                to + Tile::kWide * Tile::kKeyWide + i * Tile::kKeyNarrow + first * kNarrowRow,
+                {&maps.narrow, 64 * Tile::kWide + 16 * i, row + first, batch}, barrier);
+  }
+}
+
 template <class Tile>
 struct Fetcher {
   const KernelArguments& args;
   const SharedLayout<Tile>& shared;
   RingPlace<Tile> place;
   int lane;
+  int rank;  // in a pair
 
   __device__ __forceinline__ void wait() {
     barrier_wait(shared.empty(place.stage), place.phase ^ 1);
@@ -39,10 +59,14 @@ struct Fetcher {
   __device__ __forceinline__ void copy(const ColumnMaps& maps, const AttentionWork& work,
                                        int tile) {
     if (lane == 0) {
-      const uint32_t barrier = shared.full(place.stage);
+      const uint32_t barrier = shared.full(place.stage), to = shared.tile(place.stage);
+      const int row = (work.first_tile + tile) * Tile::kKeys;
       barrier_arrive_and_expect(barrier, Tile::kTileBytes);
-      copy_tile<Tile, Tile::kKeys>(maps, shared.tile(place.stage),
-                                   (work.first_tile + tile) * Tile::kKeys, work.batch, barrier);
+      if constexpr (Tile::kPaired) {
+        copy_half<Tile>(maps, to, row, work.batch, barrier, rank);
+      } else {
+        copy_tile<Tile, Tile::kKeys>(maps, to, row, work.batch, barrier);
+      }
     }
     __syncwarp();
     place.next();

@@ -6,13 +6,15 @@
 
 #include "perceiver/kernels/cuda/attention_hopper_attend.h"
 #include "perceiver/kernels/cuda/attention_hopper_fetch.h"
+#include "perceiver/kernels/cuda/kernel_order.h"
 
 namespace perceiver::hopper {
 
 template <class Tile>
 __device__ __forceinline__ void fetch(const KernelArguments& args,
                                       const SharedLayout<Tile>& shared) {
-  Fetcher<Tile> fetcher{args, shared, {}, static_cast<int>(threadIdx.x % 32)};
+  Fetcher<Tile> fetcher{
+      args, shared, {}, static_cast<int>(threadIdx.x % 32), static_cast<int>(blockIdx.x % 2)};
   uint32_t phase = 0;
   const int works = num_works(args);
   for (int index = blockIdx.x; index < works; index += gridDim.x) {
@@ -56,7 +58,13 @@ __global__ void __maxnreg__(kEntryRegisters)
   extern __shared__ __align__(1024) uint8_t memory[];
   const SharedLayout<Tile> shared(memory);
   if (threadIdx.x == 0) init_barriers(shared);
-  __syncthreads();
+  let_next_kernel_come();
+  if constexpr (Tile::kPaired) {
+    meet_cluster();
+  } else {
+    __syncthreads();
+  }
+  wait_for_kernels_before();
   const int group = __shfl_sync(kAllLanes, threadIdx.x / 128, 0);
   if (group == kWarpgroups) {
     give_registers<kFetchingRegisters>();
@@ -65,6 +73,8 @@ __global__ void __maxnreg__(kEntryRegisters)
     take_registers<kComputingRegisters>();
     compute<Tile>(args, shared, group);
   }
+  // The other block may still write to this one's shared memory or arrive at its barriers.
+  if constexpr (Tile::kPaired) meet_cluster();
 #endif
 }
 

@@ -20,8 +20,8 @@ __device__ __forceinline__ void start_scores(float (&scores)[Tile::kKeys / 2],
   using T = typename Tile::Element;
   // Else the compiler computes all addresses of Q once, and keeps them in registers it has not got.
   group = __shfl_sync(kAllLanes, group, 0);
-  const uint32_t q = (shared.queries() + group * 64 * kWideRow) >> 4;
-  const uint32_t k = shared.tile(stage) >> 4;
+  const uint32_t q = start16_of(shared.queries() + group * 64 * kWideRow);
+  const uint32_t k = start16_of(shared.tile(stage));
 #pragma unroll
   for (int i = 0; i < 4 * Tile::kWide; ++i) {
     const uint32_t inside = i % 4 * 32;
@@ -30,7 +30,7 @@ __device__ __forceinline__ void start_scores(float (&scores)[Tile::kKeys / 2],
         inner_descriptor<Swizzle::k128>(k, i / 4 * Tile::kKeyWide + inside), i > 0);
   }
   const uint32_t q_narrow =
-      (shared.queries() + Tile::kWide * Tile::kQueryWide + group * 64 * kNarrowRow) >> 4;
+      start16_of(shared.queries() + Tile::kWide * Tile::kQueryWide + group * 64 * kNarrowRow);
 #pragma unroll
   for (int i = 0; i < kNarrowColumns; ++i) {
     product<T, Tile::kKeys>(
@@ -69,7 +69,7 @@ __device__ __forceinline__ void start_values(ValueSums<Tile>& sums,
                                              const SharedLayout<Tile>& shared, uint32_t stage,
                                              int add) {
   using T = typename Tile::Element;
-  const uint32_t v = shared.tile(stage) >> 4;
+  const uint32_t v = start16_of(shared.tile(stage));
 #pragma unroll
   for (int i = 0; i < Tile::kKeys / 16; ++i) {
     const int adding = i > 0 ? 1 : add;

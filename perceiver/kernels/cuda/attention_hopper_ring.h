@@ -34,7 +34,7 @@ __device__ __forceinline__ void init_barriers(const SharedLayout<Tile>& shared) 
   constexpr uint32_t kWarps = 4 * kWarpgroups;
   for (int i = 0; i < Tile::kStages; ++i) {
     barrier_init(shared.full(i), 1);
-    barrier_init(shared.empty(i), kWarps);
+    barrier_init(shared.empty(i), Tile::kPaired ? 2 * kWarps : kWarps);
   }
   barrier_init(shared.queries_full(), 1);
   barrier_init(shared.queries_empty(), kWarps);

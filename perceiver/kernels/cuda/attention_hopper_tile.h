@@ -32,13 +32,16 @@ constexpr int kEntryRegisters = 168, kComputingRegisters = 240, kFetchingRegiste
 
 constexpr uint32_t kWideRow = 128, kNarrowRow = 32;  // bytes of a row in a column
 
-template <typename T, int kWideColumns, bool kSame>
+// Blocks may come in pairs, with neighbouring tiles of queries: of the keys and values that both
+// need each fetches one half, for both.
+template <typename T, int kWideColumns, bool kSame, bool kInPairs>
 struct AttentionTile {
   using Element = T;
-  static constexpr bool kKeysAreValues = kSame;
+  static constexpr bool kKeysAreValues = kSame, kPaired = kInPairs;
   static constexpr int kWide = kWideColumns;
   static constexpr int kValues = values_of(kWide);
   static constexpr int kKeys = keys_of_tile(kWide);
+  static constexpr int kFetchedKeys = kPaired ? kKeys / 2 : kKeys;
   static constexpr int kStages = 3;  // of the ring of tiles; a fourth does not fit
 
   // Bytes of one column, and of all of them.
@@ -59,6 +62,7 @@ struct AttentionTile {
   static_assert(kQueryWide % 1024 == 0 && kKeyWide % 1024 == 0, "the wide swizzle repeats at 1024");
   static_assert(kQueryBytes % 1024 == 0 && kTileBytes % 1024 == 0, "and tiles start there");
   static_assert(kQueryNarrow % 256 == 0 && kKeyNarrow % 256 == 0, "the narrow one repeats at 256");
+  static_assert(kFetchedKeys * kWideRow % 1024 == 0 && kFetchedKeys * kNarrowRow % 256 == 0);
   static_assert(kKeys % 32 == 0 && kSharedBytes <= 232448, "what a block can have");
   static_assert(kValues / 2 + kKeys / 2 + kKeys / 4 <= 216,
                 "sums, scores and weights in registers");

@@ -10,7 +10,8 @@
 
 namespace perceiver::hopper {
 
-// Maps of q have boxes of kQueriesOfTile rows, those of k and v as many as a tile has keys.
+// Maps of q have boxes of kQueriesOfTile rows, those of k and v as many as a block fetches of a
+// tile.
 struct KernelArguments {
   AttentionMaps maps;
   void* out;

@@ -5,6 +5,7 @@
 #include "perceiver/kernels/cuda/attention_narrow.h"
 #include "perceiver/kernels/cuda/attention_narrow_kernel.h"
 #include "perceiver/kernels/cuda/device.h"
+#include "perceiver/kernels/cuda/kernel_order.h"
 
 namespace perceiver {
 namespace narrow {
@@ -24,26 +25,11 @@ cudaError_t start(const NarrowAttention& a, cudaStream_t stream) {
                        .query_blocks = blocks_of(a.queries, kBlockQueries),
                        .works = works_of(a),
                        .tiles = blocks_of(a.keys, kTileKeys)};
-  cudaError_t error = make_maps(a, kGroupQueries, kTileKeys, &args.maps);
-  if (error != cudaSuccess) return error;
-  constexpr uint32_t kBytes = NarrowTile<T, C>::kBytes;
-  error = cudaFuncSetAttribute(attend_kernel<T, C>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               kBytes);
+  const cudaError_t error = make_maps(a, kGroupQueries, kTileKeys, &args.maps);
   if (error != cudaSuccess) return error;
   const int blocks = std::min(args.works, device_attribute(cudaDevAttrMultiProcessorCount));
-  // Its blocks may start while those of the kernel before still run: what they read of global
-  // memory they read after wait_for_kernels_before().
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t launch = {};
-  launch.gridDim = dim3(blocks);
-  launch.blockDim = dim3(kThreads);
-  launch.dynamicSmemBytes = kBytes;
-  launch.stream = stream;
-  launch.attrs = &early;
-  launch.numAttrs = 1;
-  return cudaLaunchKernelEx(&launch, attend_kernel<T, C>, args);
+  return start_early(attend_kernel<T, C>,
+                     {dim3(blocks), dim3(kThreads), NarrowTile<T, C>::kBytes, stream}, args);
 }
 
 template <typename T>

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "perceiver/kernels/cuda/attention_narrow_attend.h"
+#include "perceiver/kernels/cuda/kernel_order.h"
 
 namespace perceiver::narrow {
 
@@ -20,7 +21,7 @@ __device__ __forceinline__ void write_ones(uint8_t* memory, int keys_of_last) {
     const uint32_t two = key < keys_of_last ? hopper::pack(T{}, 1.0f, 1.0f) : 0u;
     ones[i] = make_uint4(two, two, two, two);
   }
-  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
+  hopper::show_to_copy_engine();
 }
 
 template <class Tile>
@@ -46,13 +47,16 @@ __device__ __forceinline__ void work(const NarrowArguments& args, uint8_t* memor
   NarrowWarpgroup<Tile> mine{.args = args, .shared = shared, .warp = warp};
   const int4 of = args.place(blockIdx.x);
   if (threadIdx.x == 0) {
-    fetch_map(args.maps.k), fetch_map(args.maps.v), fetch_map(args.maps.q);
+    hopper::prefetch_map(&args.maps.k);
+    hopper::prefetch_map(&args.maps.v);
+    hopper::prefetch_map(&args.maps.q);
     shared.work(0) = of;
   } else if (threadIdx.x == 32) {
     init_barriers(shared);
   } else if (threadIdx.x >= 64) {
     write_ones<Tile>(memory, args.a.keys - (args.tiles - 1) * kTileKeys);
   }
+  let_next_kernel_come();
   __syncthreads();
   if (threadIdx.x % 128 == 0) {
     wait_for_kernels_before();

@@ -9,14 +9,6 @@
 namespace perceiver::narrow {
 
 // clang-format off
-#ifndef PERCEIVER_NAMES_16
-#define PERCEIVER_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
-#endif
-#ifndef PERCEIVER_NAMES_20
-#define PERCEIVER_SUMS_20(d, i) PERCEIVER_SUMS_16(d, i), PERCEIVER_SUMS_4(d, i + 16)
-#define PERCEIVER_NAMES_20 PERCEIVER_NAMES_16 ", %16, %17, %18, %19"
-#endif
-
 template <typename T, int kN>
 __device__ __forceinline__ void multiply_queries(float* sums, uint64_t a, uint64_t b, int add) {
   static_assert(kN == 32 || kN == 64, "add the size to the list");

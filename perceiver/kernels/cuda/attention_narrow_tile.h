@@ -125,15 +125,6 @@ __device__ __forceinline__ uint32_t barrier_test(uint32_t barrier, uint32_t phas
   return over;
 }
 
-// What kernels before this one have written may be read from here on.
-__device__ __forceinline__ void wait_for_kernels_before() {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-}
-
-__device__ __forceinline__ void fetch_map(const CUtensorMap& map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-}
-
 // Starts the copy of a head's rows from `row` on; rows behind the last arrive as zeros.
 __device__ __forceinline__ void copy_rows(uint32_t to, const CUtensorMap& map, int row, int head,
                                           int example, uint32_t barrier) {

@@ -6,6 +6,7 @@
 #include "perceiver/kernels/cuda/attention_resident_gradient.h"
 #include "perceiver/kernels/cuda/attention_resident_gradient_hopper.h"
 #include "perceiver/kernels/cuda/device.h"
+#include "perceiver/kernels/cuda/kernel_order.h"
 
 namespace perceiver {
 namespace resident {
@@ -57,8 +58,13 @@ template <typename T, int F, int V, int kRowGroups>
 cudaError_t start_forward(const ResidentAttention& a, cudaStream_t stream) {
   using Memory = ForwardMemory<F, V, kRowGroups>;
   const dim3 blocks(Memory::query_blocks(a.queries), a.heads, a.batch);
-  return start(attend_kernel<T, F, V, kRowGroups>,
-               {blocks, kThreads, Memory::bytes(a.keys), stream}, a);
+  // No two to a multiprocessor where there is one for each: blocks that come early would share
+  // those that the kernel before has left free.
+  const size_t alone = room() / 2 + 1;
+  const bool spread = static_cast<int>(blocks.x) * heads_of(a) <= multiprocessors();
+  const size_t bytes = Memory::bytes(a.keys);
+  return start_early(attend_kernel<T, F, V, kRowGroups>,
+                     {blocks, dim3(kThreads), spread ? std::max(bytes, alone) : bytes, stream}, a);
 }
 
 template <typename T, int F, int V>
@@ -67,9 +73,9 @@ cudaError_t start_hopper_forward(const ResidentAttention& a, cudaStream_t stream
   const int works = heads_of(a) * memory.query_blocks(a.queries);
   const int blocks = std::min(works, multiprocessors());
   const int buffers = works > blocks && 2 * memory.end <= room() ? 2 : 1;
-  return start(hopper_attend_kernel<T, F, V>,
-               {dim3(blocks), 128 * memory.warpgroups, buffers * memory.end, stream}, a, memory,
-               buffers);
+  return start_early(hopper_attend_kernel<T, F, V>,
+                     {dim3(blocks), dim3(128 * memory.warpgroups), buffers * memory.end, stream}, a,
+                     memory, buffers);
 }
 
 // Where products are most of the work and there are more heads than half the multiprocessors.

@@ -7,6 +7,7 @@
 
 #include "perceiver/kernels/cuda/attention_resident.h"
 #include "perceiver/kernels/cuda/attention_resident_rows.h"
+#include "perceiver/kernels/cuda/kernel_order.h"
 
 namespace perceiver::resident {
 
@@ -229,6 +230,8 @@ __global__ void __launch_bounds__(kThreads, V <= 32 ? 3 : 2)
   T* const keys = reinterpret_cast<T*>(shared_memory);
   T* const values = keys + rows * Memory::kKeyRow;
   float* const offsets = reinterpret_cast<float*>(values + rows * Memory::kValueRow);
+  let_next_kernel_come();
+  wait_for_kernels_before();
 
   copy_rows<F>(keys, rows_of<T>(a.k, of), a.k.row, a.keys, rows);
   copy_rows<V>(values, rows_of<T>(a.v, of), a.v.row, a.keys, rows);

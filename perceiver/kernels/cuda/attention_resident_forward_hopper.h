@@ -157,7 +157,7 @@ struct HopperAttend {
       } else {
         wait_for_groups<0>();
       }
-      show_to_products();
+      hopper::show_to_copy_engine();
       __syncthreads();
       attend(index, buffer);
       __syncthreads();
@@ -174,6 +174,8 @@ __global__ void __launch_bounds__(128 * kMostWarpgroups, 1)
                          const __grid_constant__ HopperForwardMemory<F, V> at, int buffers) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(1024) uint8_t memory[];
+  let_next_kernel_come();
+  wait_for_kernels_before();
   HopperAttend<T, F, V>{a, at, memory, shared_address(memory)}.work(buffers);
 #endif
 }

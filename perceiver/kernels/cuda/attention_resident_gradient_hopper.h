@@ -246,7 +246,7 @@ struct HopperGradient {
     }
     wait_for_groups<2>();
     store_means(0);
-    show_to_products();
+    hopper::show_to_copy_engine();
     __syncthreads();
   }
 
@@ -329,7 +329,7 @@ struct HopperGradient {
         wait_for_groups<1>();
         store_means(block + 1);
       }
-      show_to_products();
+      hopper::show_to_copy_engine();
       __syncthreads();
       copy_ahead_of(pass, block);
       // The warpgroups take turns. Two blocks' score gradients are kept, as one of the warpgroups

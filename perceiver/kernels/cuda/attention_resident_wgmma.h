@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "perceiver/kernels/cuda/attention_resident_rows.h"
+#include "perceiver/kernels/cuda/copy_engine.h"
 #include "perceiver/kernels/cuda/matrix_product.h"
 #include "perceiver/kernels/cuda/wgmma.h"
 
@@ -35,11 +36,6 @@ __device__ void copy_to_columns(uint32_t to, int rows, const T* from, int64_t st
   }
 }
 
-// What this thread wrote to shared memory is there for products.
-__device__ inline void show_to_products() {
-  asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
-}
-
 // Columns at `start`, in bytes, as an operand; `leading` is the distance of columns where channels
 // are the outer dimension of the product, and of no meaning where they are the inner one.
 __device__ inline uint64_t columns_at(uint32_t start, uint32_t leading = 16) {
@@ -54,13 +50,6 @@ __device__ inline uint64_t channels_at(uint32_t start, int rows, int step) {
 }
 
 // clang-format off
-#define PERCEIVER_SUMS_80(d, i) PERCEIVER_SUMS_48(d, i), PERCEIVER_SUMS_32(d, i + 48)
-#define PERCEIVER_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
-#define PERCEIVER_NAMES_80 \
-  PERCEIVER_NAMES_48 \
-  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
-  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
-
 #define PERCEIVER_WGMMA_FACTORS(N, R, A0, A1, A2, A3, B, ADD, TURNED, TYPE)                     \
   asm volatile(                                                                                \
       "{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\n"                                   \

@@ -53,6 +53,11 @@ struct MapBox {
   int channel, row, batch;
 };
 
+// The map is read from memory before its first use; that may begin now.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 // Starts the copy of a box to shared memory; `barrier` counts its bytes. Elements outside the array
 // arrive as zeros.
 __device__ __forceinline__ void copy_box(uint32_t to, const MapBox& box, uint32_t barrier) {
@@ -61,6 +66,62 @@ __device__ __forceinline__ void copy_box(uint32_t to, const MapBox& box, uint32_
       " [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to),
       "l"(box.map), "r"(box.channel), "r"(box.row), "r"(box.batch), "r"(barrier)
       : "memory");
+}
+
+// The same to every block of the cluster that has a bit in `blocks`, at the same place in each,
+// where the barrier at the same place counts.
+__device__ __forceinline__ void copy_box_to(uint16_t blocks, uint32_t to, const MapBox& box,
+                                            uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
+      "l"(box.map), "r"(box.channel), "r"(box.row), "r"(box.batch), "r"(barrier), "h"(blocks)
+      : "memory");
+}
+
+// Starts the copy of a box from shared memory; what is outside the array is left out. Copies
+// started by a thread belong to its group of stores once it has closed that.
+__device__ __forceinline__ void store_box(const MapBox& box, uint32_t from) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(
+          box.map),
+      "r"(box.channel), "r"(box.row), "r"(box.batch), "r"(from)
+      : "memory");
+}
+__device__ __forceinline__ void close_group_of_stores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// Until this thread's stores have read shared memory, or until all can see them.
+__device__ __forceinline__ void wait_until_stores_have_read() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+__device__ __forceinline__ void wait_for_stores() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+// What this thread wrote to shared memory is there for the copy engine and for products.
+__device__ __forceinline__ void show_to_copy_engine() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// At a barrier of another block of the cluster, or of this one.
+__device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t block) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 there;\n"
+      "mapa.shared::cluster.u32 there, %0, %1;\n"
+      "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there];\n"
+      "}\n" ::"r"(barrier),
+      "r"(block)
+      : "memory");
+}
+
+// Every thread of every block of the cluster has come here.
+__device__ __forceinline__ void meet_cluster() {
+  asm volatile(
+      "barrier.cluster.arrive.relaxed.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;\n" ::
+          : "memory");
 }
 
 }  // namespace perceiver::hopper

@@ -3,6 +3,7 @@
 #include "perceiver/kernels/cuda/fused_optimizer.h"
 #include "perceiver/kernels/cuda/glue.h"
 #include "perceiver/kernels/cuda/narrow_glue.h"
+#include "perceiver/kernels/cuda/normed_product.h"
 #include "perceiver/kernels/cuda/product.h"
 #include "perceiver/kernels/cuda/resident_glue.h"
 #include "perceiver/kernels/cuda/training_glue.h"
@@ -38,6 +39,12 @@ bool cuda_product_takes(const Product&) { return false; }
 Tensor cuda_multiplied(const Product&) { refuse(); }
 
 std::vector<Tensor> cuda_multiplied_by_each(const Product&) { refuse(); }
+
+bool cuda_measured_product_takes(const Product&) { return false; }
+
+MeasuredRows cuda_multiplied_and_measured(const Product&, int64_t) { refuse(); }
+
+Tensor cuda_multiplied_normed(const MeasuredRows&, const NormedLayer&, bool) { refuse(); }
 
 bool cuda_scores_take(const Tensor&) { return false; }
 

@@ -17,6 +17,12 @@ __host__ __device__ constexpr uint64_t descriptor_of(Swizzle swizzle, uint32_t l
          (static_cast<uint64_t>(leading >> 4) << 16);
 }
 
+// An address as a descriptor takes it, in units of 16 bytes. In a cluster an address also says of
+// which block it is, in bits that a descriptor has other uses for.
+__device__ __forceinline__ uint32_t start16_of(uint32_t address) {
+  return (address & 0x3ffffu) >> 4;
+}
+
 // The start is `start16` units of 16 bytes plus `offset` bytes: it sits in the descriptor's lowest
 // bits and never carries out of them, so only the lower half has to be computed.
 template <Swizzle kSwizzle, uint32_t kLeading>

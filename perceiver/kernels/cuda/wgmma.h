@@ -17,13 +17,18 @@ namespace perceiver::hopper {
 #define PERCEIVER_SUMS_16(d, i)                                                           \
   PERCEIVER_SUMS_4(d, i), PERCEIVER_SUMS_4(d, i + 4), PERCEIVER_SUMS_4(d, i + 8),         \
       PERCEIVER_SUMS_4(d, i + 12)
+#define PERCEIVER_SUMS_20(d, i) PERCEIVER_SUMS_16(d, i), PERCEIVER_SUMS_4(d, i + 16)
 #define PERCEIVER_SUMS_32(d, i) PERCEIVER_SUMS_16(d, i), PERCEIVER_SUMS_16(d, i + 16)
 #define PERCEIVER_SUMS_36(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_4(d, i + 32)
 #define PERCEIVER_SUMS_48(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_16(d, i + 32)
+#define PERCEIVER_SUMS_64(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_32(d, i + 32)
+#define PERCEIVER_SUMS_80(d, i) PERCEIVER_SUMS_64(d, i), PERCEIVER_SUMS_16(d, i + 64)
 #define PERCEIVER_SUMS_96(d, i) PERCEIVER_SUMS_48(d, i), PERCEIVER_SUMS_48(d, i + 48)
 #define PERCEIVER_SUMS_128(d, i) PERCEIVER_SUMS_96(d, i), PERCEIVER_SUMS_32(d, i + 96)
+#define PERCEIVER_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define PERCEIVER_NAMES_20 PERCEIVER_NAMES_16 ", %16, %17, %18, %19"
 #define PERCEIVER_NAMES_32 \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
+  PERCEIVER_NAMES_16 \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define PERCEIVER_NAMES_36 \
   PERCEIVER_NAMES_32 \
@@ -31,10 +36,14 @@ namespace perceiver::hopper {
 #define PERCEIVER_NAMES_48 \
   PERCEIVER_NAMES_36 \
   ", %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
-#define PERCEIVER_NAMES_96 \
+#define PERCEIVER_NAMES_64 \
   PERCEIVER_NAMES_48 \
-  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
-  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
+  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define PERCEIVER_NAMES_80 \
+  PERCEIVER_NAMES_64 \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define PERCEIVER_NAMES_96 \
+  PERCEIVER_NAMES_80 \
   ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define PERCEIVER_NAMES_128 \
   PERCEIVER_NAMES_96 \
@@ -69,8 +78,11 @@ namespace perceiver::hopper {
 // sums (+)= A B^T; a and b are inner_descriptors. Without `add` the sums start from zero.
 template <typename T, int kN>
 __device__ __forceinline__ void product(float* sums, uint64_t a, uint64_t b, int add) {
-  static_assert(kN == 64 || kN == 96, "add the size to the list");
+  static_assert(kN == 40 || kN == 64 || kN == 96 || kN == 192,
+                "add the size to the list");
+  if constexpr (kN == 40) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 40, 20, 20, 21, 22);
   if constexpr (kN == 64) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 64, 32, 32, 33, 34);
+  if constexpr (kN == 192) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 192, 96, 96, 97, 98);
   if constexpr (kN == 96) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_SHARED, 96, 48, 48, 49, 50);
 }
 

@@ -1,0 +1,107 @@
+#include "perceiver/kernels/cuda/normed_product.h"
+
+#include <ATen/ATen.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "perceiver/kernels/cuda/device.h"
+#include "perceiver/kernels/cuda/product.h"
+#include "perceiver/kernels/cuda/product_hopper.h"
+
+namespace perceiver {
+namespace {
+
+constexpr int64_t kTogether = 8;  // 16-bit elements in 16 bytes
+
+// Results of about one tile for each multiprocessor. With more the passes that are saved weigh
+// less, and large products are a matter of what the GPU may draw: cuBLASLt's do with less power.
+bool is_small(const Product& p) {
+  constexpr int64_t kTile = 128 * 64, kProcessors = 132;
+  return p.x.numel() / p.x.size(-1) * p.weight.size(0) <= kTile * kProcessors;
+}
+
+bool starts_at_16_bytes(const Tensor& x) {
+  return reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0;
+}
+
+// [..., C] as rows with channels side by side and 16 bytes from row to row.
+Tensor rows_of(const Tensor& x) {
+  const Tensor rows = x.reshape({-1, x.size(-1)});
+  const bool fits = rows.stride(1) == 1 && rows.stride(0) % kTogether == 0 &&
+                    rows.stride(0) >= rows.size(1) && starts_at_16_bytes(rows);
+  return fits ? rows : rows.contiguous();
+}
+
+Tensor new_result(const Tensor& x, const Tensor& weight) {
+  std::vector<int64_t> sizes = x.sizes().vec();
+  sizes.back() = weight.size(0);
+  return at::empty(sizes, x.options());
+}
+
+// All but what is special to a kind of product.
+HopperProduct product_of(const Tensor& rows, const Tensor& weight, const Tensor& bias,
+                         const Tensor& result) {
+  HopperProduct p{};
+  p.bfloat16 = rows.scalar_type() == at::kBFloat16;
+  p.rows = rows.size(0);
+  p.in = rows.size(1);
+  p.out = weight.size(0);
+  p.x = rows.const_data_ptr();
+  p.x_stride = rows.stride(0);
+  p.weight = weight.const_data_ptr();
+  p.bias = bias.const_data_ptr();
+  p.result = result.data_ptr();
+  p.result_stride = p.out;
+  return p;
+}
+
+RowMoments moments_of(const Tensor& moments, int64_t part) {
+  return {static_cast<Moments*>(moments.data_ptr()), static_cast<int>(moments.size(1)),
+          static_cast<int>(part)};
+}
+
+void run(const HopperProduct& p, ProductTiles tiles) {
+  C10_CUDA_CHECK(product_hopper(p, tiles, c10::cuda::getCurrentCUDAStream()));
+}
+
+}  // namespace
+
+bool cuda_measured_product_takes(const Product& p) {
+  if (!cuda_product_takes(p) || !p.residual.defined()) return false;
+  const c10::cuda::CUDAGuard guard(p.x.device());
+  return is_small(p) && device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&
+         device_attribute(cudaDevAttrComputeCapabilityMinor) == 0;
+}
+
+MeasuredRows cuda_multiplied_and_measured(const Product& p, int64_t channels) {
+  const c10::cuda::CUDAGuard guard(p.x.device());
+  const Tensor x = rows_of(p.x), residual = rows_of(p.residual);
+  const Tensor result = new_result(p.x, p.weight);
+  HopperProduct product = product_of(x, p.weight, p.bias, result);
+  const ProductTiles tiles = quickest_tiles(product.rows, product.in, product.out);
+  const int64_t part = columns_of(tiles);
+  const Tensor moments =
+      at::empty({product.rows, (channels + part - 1) / part, 2}, p.x.options().dtype(at::kFloat));
+  product.residual = residual.const_data_ptr();
+  product.residual_stride = residual.stride(0);
+  product.result_moments = moments_of(moments, part);
+  product.result_channels = channels;
+  run(product, tiles);
+  return {result, moments, part};
+}
+
+Tensor cuda_multiplied_normed(const MeasuredRows& x, const NormedLayer& layer, bool gelu) {
+  const c10::cuda::CUDAGuard guard(x.rows.device());
+  const Tensor rows = rows_of(x.rows);
+  const Tensor result = new_result(x.rows, layer.weight);
+  HopperProduct product = product_of(rows, layer.weight, layer.bias, result);
+  product.x_moments = moments_of(x.moments, x.part);
+  product.x_channels = layer.channels;
+  product.column_sums = layer.column_sums.const_data_ptr<float>();
+  product.gelu = gelu;
+  run(product, quickest_tiles(product.rows, product.in, product.out));
+  return result;
+}
+
+}  // namespace perceiver
