@@ -281,9 +281,27 @@ TEST_P(AttendResidentByShares, IsAsExactAsTheDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(Heads, AttendResidentByShares,
                          testing::Values(Shape{"language_encode", 2, 8, 256, 2048, 32, 160},
+                                         Shape{"language_encode_one", 1, 8, 256, 2048, 32, 160},
                                          Shape{"uneven", 2, 3, 77, 601, 32, 160},
                                          Shape{"decode", 2, 2, 300, 900, 32, 96}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(AttendResidentOfOneExample, TakesSharesOfKeysWithoutGradientsToo) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  const auto options = at::TensorOptions(at::kCUDA).dtype(at::kBFloat16);
+  // Keys and values side by side, as a product leaves them.
+  const Tensor rows = at::randn({1, 2048, 8 * (32 + 160)}, options);
+  const auto heads = [&](int64_t begin, int64_t channels) {
+    return rows.narrow(2, begin, 8 * channels).unflatten(2, {8, channels}).transpose(1, 2);
+  };
+  AttentionInputs in{at::randn({1, 8, 256, 32}, options), heads(0, 32), heads(8 * 32, 160)};
+  expect_as_exact_as_definition(in, "resident");
+  in.kv_mask = at::rand({1, 2048}, at::kCUDA) < 0.7;
+  in.kv_mask.narrow(1, 0, 256).fill_(false);
+  expect_as_exact_as_definition(in, "resident");
+  in.kv_mask.fill_(false);
+  EXPECT_TRUE(attend(in, "resident").eq(0).all().item<bool>());
+}
 
 // Many keys, forward alone; lengths at and beyond a tile of keys and a block of queries, and heads
 // enough for every multiprocessor.

@@ -51,6 +51,20 @@ constexpr int64_t kShareKeys = 256, kMostShares = 16;
 
 int64_t shares_of(const Tensor& k) { return (k.size(2) + kShareKeys - 1) / kShareKeys; }
 
+// The shares of a single example are as many examples of a batch: one launch for all.
+bool shares_are_a_batch(int64_t batch, int64_t keys) {
+  return batch == 1 && keys % kShareKeys == 0;
+}
+
+// Without gradients that is worth it where LibTorch's kernels, which do not share keys out, would
+// leave most multiprocessors without work.
+bool shares_pay(const AttentionCase& c) {
+  if (c.keys <= kShareKeys || c.keys > kMostShares * kShareKeys) return false;
+  constexpr int64_t kQueriesOfBlock = 128, kBlocks = 64;
+  const int64_t blocks = c.heads * ((c.queries + kQueriesOfBlock - 1) / kQueriesOfBlock);
+  return c.needs_grad || (shares_are_a_batch(c.batch, c.keys) && blocks <= kBlocks);
+}
+
 AttentionInputs share(const AttentionInputs& in, int64_t index) {
   const int64_t begin = index * kShareKeys, count = std::min(kShareKeys, in.k.size(2) - begin);
   return {.q = in.q,
@@ -75,8 +89,20 @@ void attend_shares(const AttentionInputs& in, const AttentionResult& result) {
   };
   const Tensor rows = result.out.transpose(1, 2);  // [B, N, H, V]
   const Tensor parts = repeated(rows), log_sums = repeated(result.log_sum);
-  for (int64_t i = 0; i < shares; ++i) {
-    attend_whole(share(in, i), {parts[i].transpose(1, 2), log_sums[i]});
+  if (shares_are_a_batch(in.q.size(0), in.k.size(2))) {
+    const auto as_batch = [&](const Tensor& x) {  // [1, H, M, C] -> [shares, H, M / shares, C]
+      return x[0].unflatten(1, {shares, kShareKeys}).transpose(0, 1);
+    };
+    attend_whole(
+        {.q = in.q.expand({shares, -1, -1, -1}),
+         .k = as_batch(in.k),
+         .v = as_batch(in.v),
+         .kv_mask = in.kv_mask.defined() ? in.kv_mask.reshape({shares, kShareKeys}) : Tensor()},
+        {parts.squeeze(1).transpose(1, 2), log_sums.squeeze(1)});
+  } else {
+    for (int64_t i = 0; i < shares; ++i) {
+      attend_whole(share(in, i), {parts[i].transpose(1, 2), log_sums[i]});
+    }
   }
   C10_CUDA_CHECK(merge_shares({.shares = static_cast<int>(shares),
                                .heads = static_cast<int>(rows.size(2)),
@@ -179,10 +205,9 @@ std::string cuda_resident_refusal(const AttentionCase& c) {
                              .qk_channels = static_cast<int>(c.qk_channels),
                              .v_channels = static_cast<int>(c.v_channels)};
   const char* refusal = attention_resident_refusal(sizes, c.needs_grad);
-  const bool in_shares = c.needs_grad && c.keys > kShareKeys && c.keys <= kMostShares * kShareKeys;
-  if (refusal && in_shares) {
+  if (refusal && shares_pay(c)) {
     sizes.keys = kShareKeys;
-    refusal = attention_resident_refusal(sizes, true);
+    refusal = attention_resident_refusal(sizes, c.needs_grad);
   }
   return refusal ? refusal : "";
 }
