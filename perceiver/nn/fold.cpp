@@ -59,6 +59,12 @@ FoldedOutput fold_output(const AttendParts& p) {
   return {rounded({output.weight, hidden.bias}), rounded(without_bias(hidden.weight))};
 }
 
+LinearMap absorb_output(const AttendParts& p) {
+  const LinearMap output = {wide(p.output.weight), wide(p.output.bias)};
+  const LinearMap of_sum = {output.weight, composed(output, wide_map(p.narrow)).bias};
+  return rounded(composed(of_sum, composed(wide_map(p.o), wide_fold(p.norm_kv, p.v))));
+}
+
 AttendForm cheapest_form(const AttendParts& p, int64_t queries, int64_t keys) {
   if (p.num_heads > 1) return AttendForm::kPlain;
   const int64_t qk = p.q->weight.size(0), v = p.v->weight.size(0);

@@ -66,6 +66,10 @@ struct FoldedOutput {
 };
 FoldedOutput fold_output(const AttendParts& parts);
 
+// of_sum of what a key adds to the output, as absorbed queries have it: of attended values any
+// linear map may be attended to instead. x_kv^ -> E, with all of the bias
+LinearMap absorb_output(const AttendParts& parts);
+
 // Which form takes the fewest multiplications for N queries and M keys.
 enum class AttendForm { kPlain, kAbsorbedKeys, kAbsorbedQueries };
 AttendForm cheapest_form(const AttendParts& parts, int64_t queries, int64_t keys);

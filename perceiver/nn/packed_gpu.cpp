@@ -86,11 +86,11 @@ class PackedForGpu : public PackedAttend {
   }
 
  private:
-  // What attention adds, on top of the queries, [B, N, P or more]; and the same normalised, [B, N,
-  // P], where that came with it.
+  // What attention adds, on top of the queries, [B, N, P or more]; where they came with it, the
+  // same normalised, [B, N, P], and the folded output's part of it, [B, N, 8], from riders_at() on.
   struct Added {
     MeasuredRows sum;
-    Tensor normed = {};
+    Tensor normed = {}, of_sum = {};
   };
 
   Added attend(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
@@ -178,10 +178,18 @@ class PackedForGpu : public PackedAttend {
     return narrow.forward_measured(widened(a), a.sum.rows.narrow(2, 0, padded_), channels_);
   }
 
+  // Whether the output layer has fewer channels than the queries, and is folded into the MLP.
+  bool folds_output() const {
+    return parts_.output.weight.defined() && parts_.output.weight.size(0) < channels_;
+  }
+  const FoldedOutput& folded_output() {
+    return made(folded_output_, [&] { return fold_output(parts_); });
+  }
+
   // The MLP, and the output layer where the parts have one: [B, N, D or E]
   Tensor with_output(const Added& a) {
     const OutputLayer& output = parts_.output;
-    if (output.weight.defined() && output.weight.size(0) < channels_) return with_folded_output(a);
+    if (folds_output()) return with_folded_output(a);
     const Tensor z = with_mlp(a).rows.narrow(2, 0, channels_);
     if (!output.weight.defined()) return z;
     return at::linear(z, output.weight.to(dtype_), output.bias.to(dtype_));
@@ -190,11 +198,20 @@ class PackedForGpu : public PackedAttend {
   Tensor with_folded_output(const Added& a) {
     const Tensor sum = a.sum.rows.narrow(2, 0, padded_), hidden = widened(a);
     const int64_t outputs = parts_.output.weight.size(0), padded = padded_channels(outputs);
-    const FoldedOutput& folded = made(folded_output_, [&] { return fold_output(parts_); });
+    const FoldedOutput& folded = folded_output();
+    if (a.of_sum.defined()) {
+      const PaddedLinear& of_hidden = made(of_hidden_, [&] {
+        const LinearMap& map = folded.of_hidden;
+        return PaddedLinear({at::constant_pad_nd(map.weight, {0, 0, riders_at(), 0}),
+                             at::constant_pad_nd(map.bias, {riders_at(), 0})},
+                            dtype_, a.of_sum.size(2), hidden_);
+      });
+      return of_hidden.forward_added(hidden, a.of_sum).narrow(2, riders_at(), outputs);
+    }
     const PaddedLinear& of_sum =
         made(of_sum_, [&] { return PaddedLinear(folded.of_sum, dtype_, padded, padded_); });
-    const PaddedLinear& of_hidden =
-        made(of_hidden_, [&] { return PaddedLinear(folded.of_hidden, dtype_, padded, hidden_); });
+    const PaddedLinear& of_hidden = made(
+        of_hidden_alone_, [&] { return PaddedLinear(folded.of_hidden, dtype_, padded, hidden_); });
     return of_hidden.forward_added(hidden, of_sum.forward(sum)).narrow(2, 0, outputs);
   }
 
@@ -273,31 +290,54 @@ class PackedForGpu : public PackedAttend {
     return added_to_queries(at::where(nothing, bias.to(dtype_), output.forward(out)), x_q);
   }
 
+  // The folded output's part of the sum rides with the values, in channels that would be padding:
+  // behind the one for the keys' bias, if it fits the eight that these are among.
+  int64_t riders_at() const { return (channels_ + 1) % 8; }
+  bool outputs_ride() const {
+    return folds_output() && !parts_.query_residual && riders_at() > 0 &&
+           riders_at() + parts_.output.weight.size(0) <= 8;
+  }
+
+  // Keys and values of absorbed queries, side by side, [padded, padded] of them.
+  PaddedLinear keys_and_values(const AbsorbedQueries& absorbed, int64_t padded, int64_t in) const {
+    const auto filled = [&](const LinearMap& map) {
+      const int64_t more = padded - map.weight.size(0);
+      return LinearMap{at::constant_pad_nd(map.weight, {0, 0, 0, more}),
+                       at::constant_pad_nd(map.bias, {0, more})};
+    };
+    // A query's weights sum to one, so the output's bias may ride with the values.
+    LinearMap values{absorbed.values.weight, absorbed.values.bias + absorbed.output_bias};
+    if (outputs_ride()) {
+      const LinearMap riders = absorb_output(parts_);
+      const LinearMap none{at::zeros_like(riders.weight.narrow(0, 0, 1)),
+                           at::zeros_like(riders.bias.narrow(0, 0, 1))};
+      values = side_by_side(values, side_by_side(none, riders));
+    }
+    const LinearMap keys = side_by_side(absorbed.keys, absorbed.key_bias);
+    return {side_by_side(filled(keys), filled(values)), dtype_, 2 * padded, in};
+  }
+
   Added attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     // One channel more, which is 1 in every query: the key's bias is its weight.
     const int64_t padded = padded_channels(channels_ + 1), in = padded_channels(x_kv.size(2));
     const AbsorbedQueries& absorbed =
         made(absorbed_queries_, [&] { return absorb_queries(parts_); });
-    const PaddedLinear& keys = made(keys_, [&] {
-      return PaddedLinear(side_by_side(absorbed.keys, absorbed.key_bias), dtype_, padded, in);
-    });
-    // A query's weights sum to one, so the output's bias may ride with the values.
-    const PaddedLinear& values = made(values_, [&] {
-      const LinearMap with_bias{absorbed.values.weight,
-                                absorbed.values.bias + absorbed.output_bias};
-      return PaddedLinear(with_bias, dtype_, padded, in);
-    });
-    const Tensor normed_kv = normed(x_kv);
-    const Tensor v = values.forward(normed_kv);
+    const PaddedLinear& layer =
+        made(keys_values_, [&] { return keys_and_values(absorbed, padded, in); });
+    const Tensor kv = layer.forward(normed(x_kv)), v = kv.narrow(2, padded, padded);
     Tensor out = attend_single(normalised_padded(x_q, dtype_, padded, true),
-                               keys.forward(normed_kv), v, masks.kv);
+                               kv.narrow(2, 0, padded), v, masks.kv);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(1, /*keepdim=*/true));
     }
     const Tensor nothing = queries_of_nothing(masks);
-    if (!nothing.defined()) return added_to_queries(out, x_q);
-    const Tensor bias = at::constant_pad_nd(absorbed.output_bias, {0, padded - channels_});
-    return added_to_queries(at::where(nothing, bias.to(dtype_), out), x_q);
+    if (nothing.defined()) {
+      const Tensor bias = at::constant_pad_nd(absorbed.output_bias, {0, padded - channels_});
+      return added_to_queries(at::where(nothing, bias.to(dtype_), out), x_q);
+    }
+    Added sum = added_to_queries(out, x_q);
+    if (outputs_ride()) sum.of_sum = out.narrow(2, channels_ + 1 - riders_at(), 8);
+    return sum;
   }
 
   AttendParts parts_;
@@ -308,13 +348,13 @@ class PackedForGpu : public PackedAttend {
   PaddedNormedLinear widen_;
   std::optional<PaddedLinear> narrow_;
   std::optional<FoldedOutput> folded_output_;
-  std::optional<PaddedLinear> of_sum_, of_hidden_;
+  std::optional<PaddedLinear> of_sum_, of_hidden_, of_hidden_alone_;
   std::optional<PaddedNormedLinear> qkv_;
   std::optional<PaddedLinear> query_, key_value_, output_;
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PaddedLinear> query_over_keys_, output_of_keys_;
   std::optional<AbsorbedQueries> absorbed_queries_;
-  std::optional<PaddedLinear> keys_, values_;
+  std::optional<PaddedLinear> keys_values_;
 };
 
 }  // namespace

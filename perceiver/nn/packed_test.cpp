@@ -118,7 +118,7 @@ TEST_P(PackedTest, QueriesMayBeTheSameForAllExamples) {
 
 TEST_P(PackedTest, OutputLayerIsAsBehindTheModule) {
   const int64_t channels = x_q.size(2);
-  for (const int64_t outputs : {int64_t{2}, channels - 3, channels + 5}) {
+  const auto expect_as_behind = [&](int64_t outputs) {
     const OutputLayer layer{at::randn({outputs, channels}), at::randn({outputs})};
     AttendParts parts = module->parts();
     parts.output = layer;
@@ -135,7 +135,15 @@ TEST_P(PackedTest, OutputLayerIsAsBehindTheModule) {
     }();
     wide->to(at::kFloat);
     EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6 * channels);
+  };
+  // Of 42 channels two and five outputs fit the padding behind them, six do not.
+  for (const int64_t outputs : {int64_t{2}, int64_t{5}, int64_t{6}, channels - 3, channels + 5}) {
+    expect_as_behind(outputs);
   }
+  masks.q = at::rand({3, x_q.size(1)}) < 0.7;
+  masks.kv = at::rand({3, x_kv.size(1)}) < 0.7;
+  masks.kv[1].fill_(false);
+  expect_as_behind(2);
 }
 
 TEST_P(PackedTest, OnAGpuBfloat16IsAsExactAsTheModule) {

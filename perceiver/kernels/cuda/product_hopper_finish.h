@@ -46,12 +46,12 @@ struct RowNorm {
 // does not cost digits.
 __device__ inline RowNorm norm_of(const RowMoments& moments, int channels, int64_t row) {
   constexpr float kEpsilon = 1e-5f;
-  const Moments* const parts = moments.data + row * moments.parts;
-  const float origin = parts[0].mean, share = 1.0f / static_cast<float>(channels);
+  const auto* const parts = reinterpret_cast<const float2*>(moments.data + row * moments.parts);
+  const float origin = parts[0].x, share = 1.0f / static_cast<float>(channels);
   float sum = 0, squares = 0;
-#pragma unroll 8
+#pragma unroll 8  // asked for at once
   for (int i = 0; i < moments.parts; ++i) {
-    const float2 part = reinterpret_cast<const float2&>(parts[i]);
+    const float2 part = parts[i];
     const auto width = static_cast<float>(min(moments.width, channels - i * moments.width));
     const float away = part.x - origin;
     sum += width * away;
