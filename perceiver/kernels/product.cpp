@@ -27,7 +27,7 @@ MeasuredRows multiplied_and_measured(const Product& p, int64_t channels) {
 }
 
 Tensor multiplied_normed(const MeasuredRows& x, const NormedLayer& layer, bool gelu) {
-  if (x.moments.defined()) return cuda_multiplied_normed(x, layer, gelu);
+  if (cuda_normed_product_takes(x, layer)) return cuda_multiplied_normed(x, layer, gelu);
   const int64_t padded = layer.weight.size(1);
   // The constant meets weights of zero.
   const Tensor normed =

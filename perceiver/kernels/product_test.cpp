@@ -146,7 +146,8 @@ TEST(NormedProduct, OnAGpuIsAsExactAsLibTorchs) {
                          {{32, 256, 1280}, 1280, 1280, 1280},
                          {{1, 2048, 512}, 512, 512, 1536},
                          {{6, 2048, 512}, 512, 512, 512},
-                         {{3, 50, 40}, 322, 328, 24}}) {
+                         {{3, 50, 40}, 322, 328, 24},
+                         {{3, 50, 40}, 64, 64, 20}}) {
     for (const double mean : {0.0, 50.0}) {
       Pair p = drawn_pair(s.x, s.channels, s.padded, s.end, options);
       p.first.weight /= std::sqrt(static_cast<double>(s.x.back()));

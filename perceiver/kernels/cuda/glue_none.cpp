@@ -44,6 +44,8 @@ bool cuda_measured_product_takes(const Product&) { return false; }
 
 MeasuredRows cuda_multiplied_and_measured(const Product&, int64_t) { refuse(); }
 
+bool cuda_normed_product_takes(const MeasuredRows&, const NormedLayer&) { return false; }
+
 Tensor cuda_multiplied_normed(const MeasuredRows&, const NormedLayer&, bool) { refuse(); }
 
 bool cuda_scores_take(const Tensor&) { return false; }

@@ -91,6 +91,14 @@ MeasuredRows cuda_multiplied_and_measured(const Product& p, int64_t channels) {
   return {result, moments, part};
 }
 
+bool cuda_normed_product_takes(const MeasuredRows& x, const NormedLayer& layer) {
+  const auto fits = [&](const Tensor& a) {
+    return a.scalar_type() == x.rows.scalar_type() && a.is_contiguous() && starts_at_16_bytes(a);
+  };
+  return x.moments.defined() && fits(layer.weight) && fits(layer.bias) &&
+         layer.weight.size(0) % kTogether == 0 && layer.weight.size(1) == x.rows.size(-1);
+}
+
 Tensor cuda_multiplied_normed(const MeasuredRows& x, const NormedLayer& layer, bool gelu) {
   const c10::cuda::CUDAGuard guard(x.rows.device());
   const Tensor rows = rows_of(x.rows);

@@ -10,7 +10,8 @@ namespace perceiver {
 bool cuda_measured_product_takes(const Product& product);
 MeasuredRows cuda_multiplied_and_measured(const Product& product, int64_t channels);
 
-// Rows that have moments.
+// Rows that have moments, and a layer of whole 16 bytes too.
+bool cuda_normed_product_takes(const MeasuredRows& x, const NormedLayer& layer);
 Tensor cuda_multiplied_normed(const MeasuredRows& x, const NormedLayer& layer, bool gelu);
 
 }  // namespace perceiver
