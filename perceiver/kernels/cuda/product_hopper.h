@@ -28,9 +28,8 @@ struct HopperProduct {
   int64_t rows, in, out;  // M, K, N; K and N multiples of 8
   const void* x;          // [M, K]; rows of all arrays start at multiples of 16 bytes
   int64_t x_stride;
-  const void*
-      weight;  // [N, K]; not written by the kernel before this one, for which it does not wait
-  const void* bias;  // [N]
+  const void* weight;  // [N, K]; is read before the kernel before this one is done
+  const void* bias;    // [N]
 
   RowMoments x_moments = {};           // over `x_channels`
   int64_t x_channels = 0;              // of K, that are not padding
