@@ -75,7 +75,7 @@ TEST(Cli, InspectSaysWhichKernelAndWhyNotAFasterOne) {
   EXPECT_EQ(encoder(eval)["queries"], 2048);
   EXPECT_EQ(encoder(eval)["keys"], 182'528);
   EXPECT_EQ(encoder(train)["kernel"], "tiled");
-  EXPECT_EQ(encoder(train)["refusals"][3], "library: needs the GPU, the tensors are on cpu");
+  EXPECT_EQ(encoder(train)["refusals"][4], "library: needs the GPU, the tensors are on cpu");
 }
 
 constexpr const char* kGolden = "tests/golden/huggingface/text-classifier";
