@@ -1,7 +1,8 @@
 // attention_narrow against the same in double, on some of the queries, then its times at the
 // paper's sizes. One line, from the root of the repository:
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -cudart static
-//     bench/cuda_{bench,narrow_bench}.cu perceiver/kernels/cuda/attention_narrow{,_maps}.cu
+//     bench/cuda_{bench,narrow_bench}.cu
+//     perceiver/kernels/cuda/{copy_map,attention_narrow,attention_narrow_maps}.cu
 //     -o narrow_bench && ./narrow_bench [check | time | main]
 #include <algorithm>
 #include <cmath>

@@ -40,19 +40,23 @@ struct PaddedLinear {
   }
 };
 
-// The same behind LayerNorm.
+// The same behind LayerNorm: rows may come before it, or after.
 struct PaddedNormedLinear : PaddedLinear {
-  NormedLayer layer;
+  Tensor column_sums;
+  int64_t channels;
 
   PaddedNormedLinear(const LinearMap& map, at::ScalarType dtype, int64_t out, int64_t in)
       : PaddedLinear(map, dtype, out, in),
-        layer{weight, bias, weight.sum({1}, /*keepdim=*/false, at::kFloat), map.weight.size(1)} {}
+        column_sums(weight.sum({1}, /*keepdim=*/false, at::kFloat)),
+        channels(map.weight.size(1)) {}
 
-  Tensor forward(const MeasuredRows& x) const { return multiplied_normed(x, layer, false); }
+  Tensor forward_norm(const MeasuredRows& x, bool gelu = false) const {
+    return multiplied_normed(x, {weight, bias, column_sums, channels}, gelu);
+  }
 
-  Tensor forward_gelu(const MeasuredRows& x, Gelu form) const {
-    if (form == Gelu::kErf) return at::gelu(forward(x), "none");
-    return multiplied_normed(x, layer, true);
+  Tensor forward_norm_gelu(const MeasuredRows& x, Gelu form) const {
+    if (form == Gelu::kErf) return at::gelu(forward_norm(x), "none");
+    return forward_norm(x, /*gelu=*/true);
   }
 };
 
@@ -77,7 +81,7 @@ class PackedForGpu : public PackedAttend {
     });
     const MeasuredRows z = x.moments.defined() ? x : MeasuredRows{x.rows.to(dtype_)};
     const int64_t qk = parts_.q->weight.size(0);
-    const Tensor all = qkv.forward(z);
+    const Tensor all = qkv.forward_norm(z);
     const Tensor out = attend_heads(all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
     const MeasuredRows sum = with_mlp(added(output_layer(), out, z.rows));
     const at::ScalarType dtype = x.rows.scalar_type();
@@ -167,8 +171,8 @@ class PackedForGpu : public PackedAttend {
   // without.
   Tensor widened(const Added& a) const {
     const Gelu gelu = parts_.semantics.gelu;
-    if (a.normed.defined()) return widen_.PaddedLinear::forward_gelu(a.normed, gelu);
-    return widen_.forward_gelu(a.sum, gelu);
+    if (a.normed.defined()) return widen_.forward_gelu(a.normed, gelu);
+    return widen_.forward_norm_gelu(a.sum, gelu);
   }
 
   // The MLP on top of the sum: [B, N, P]

@@ -86,10 +86,7 @@ cudaError_t start(const HopperAttention& a, const KernelArguments& args, cudaStr
 const char* attention_hopper_refusal(const HopperAttention& a) {
   using hopper::rows_are_aligned;
   constexpr int64_t kMost = int64_t{1} << 30;
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9 ||
-      device_attribute(cudaDevAttrComputeCapabilityMinor) != 0) {
-    return "needs a GPU of compute capability 9.0";
-  }
+  if (!is_hopper()) return "needs a GPU of compute capability 9.0";
   static_assert(hopper::kMostChannels == 328 && hopper::kMostSplits == 32, "and the words below");
   if (a.channels < 1 || a.channels > 328) return "takes heads of at most 328 channels";
   if (a.batch < 1 || a.queries < 1 || a.keys < 1) return "needs a query and a key";

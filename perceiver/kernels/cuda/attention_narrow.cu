@@ -44,10 +44,7 @@ const char* attention_narrow_refusal(const NarrowAttention& a) {
   using namespace narrow;
   constexpr int kLeastKeys = 512;
   static_assert(kLeastKeys >= kTilesAhead<NarrowTile<__half, 32>> * kTileKeys);
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) != 9 ||
-      device_attribute(cudaDevAttrComputeCapabilityMinor) != 0) {
-    return "needs a GPU of sm_90";
-  }
+  if (!is_hopper()) return "needs a GPU of sm_90";
   if (a.channels != 32 && a.channels != 64) return "is for heads of 32 or 64 channels";
   if (a.keys < kLeastKeys) return "needs at least 512 keys";
   return nullptr;

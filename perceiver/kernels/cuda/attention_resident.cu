@@ -31,10 +31,6 @@ size_t room() {
   return static_cast<size_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
 }
 int multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
-bool is_hopper() {
-  return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&
-         device_attribute(cudaDevAttrComputeCapabilityMinor) == 0;
-}
 
 struct Launch {
   dim3 blocks;

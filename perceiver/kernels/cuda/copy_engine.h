@@ -91,12 +91,9 @@ __device__ __forceinline__ void store_box(const MapBox& box, uint32_t from) {
 __device__ __forceinline__ void close_group_of_stores() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-// Until this thread's stores have read shared memory, or until all can see them.
+// Until this thread's stores have read shared memory.
 __device__ __forceinline__ void wait_until_stores_have_read() {
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
-__device__ __forceinline__ void wait_for_stores() {
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
 // What this thread wrote to shared memory is there for the copy engine and for products.

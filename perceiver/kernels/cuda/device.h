@@ -11,4 +11,10 @@ inline int device_attribute(cudaDeviceAttr which) {
   return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
 }
 
+// Whether it has the instructions that kernels for sm_90a are made of.
+inline bool is_hopper() {
+  return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&
+         device_attribute(cudaDevAttrComputeCapabilityMinor) == 0;
+}
+
 }  // namespace perceiver

@@ -8,35 +8,16 @@
 #include "perceiver/kernels/cuda/device.h"
 #include "perceiver/kernels/cuda/product.h"
 #include "perceiver/kernels/cuda/product_hopper.h"
+#include "perceiver/kernels/cuda/product_rows.h"
 
 namespace perceiver {
 namespace {
-
-constexpr int64_t kTogether = 8;  // 16-bit elements in 16 bytes
 
 // Results of about one tile for each multiprocessor. With more the passes that are saved weigh
 // less, and large products are a matter of what the GPU may draw: cuBLASLt's do with less power.
 bool is_small(const Product& p) {
   constexpr int64_t kTile = 128 * 64, kProcessors = 132;
   return p.x.numel() / p.x.size(-1) * p.weight.size(0) <= kTile * kProcessors;
-}
-
-bool starts_at_16_bytes(const Tensor& x) {
-  return reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0;
-}
-
-// [..., C] as rows with channels side by side and 16 bytes from row to row.
-Tensor rows_of(const Tensor& x) {
-  const Tensor rows = x.reshape({-1, x.size(-1)});
-  const bool fits = rows.stride(1) == 1 && rows.stride(0) % kTogether == 0 &&
-                    rows.stride(0) >= rows.size(1) && starts_at_16_bytes(rows);
-  return fits ? rows : rows.contiguous();
-}
-
-Tensor new_result(const Tensor& x, const Tensor& weight) {
-  std::vector<int64_t> sizes = x.sizes().vec();
-  sizes.back() = weight.size(0);
-  return at::empty(sizes, x.options());
 }
 
 // All but what is special to a kind of product.
@@ -70,14 +51,13 @@ void run(const HopperProduct& p, ProductTiles tiles) {
 bool cuda_measured_product_takes(const Product& p) {
   if (!cuda_product_takes(p) || !p.residual.defined()) return false;
   const c10::cuda::CUDAGuard guard(p.x.device());
-  return is_small(p) && device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&
-         device_attribute(cudaDevAttrComputeCapabilityMinor) == 0;
+  return is_small(p) && is_hopper();
 }
 
 MeasuredRows cuda_multiplied_and_measured(const Product& p, int64_t channels) {
   const c10::cuda::CUDAGuard guard(p.x.device());
-  const Tensor x = rows_of(p.x), residual = rows_of(p.residual);
-  const Tensor result = new_result(p.x, p.weight);
+  const Tensor x = product_rows(p.x), residual = product_rows(p.residual);
+  const Tensor result = new_product(p.x, p.weight);
   HopperProduct product = product_of(x, p.weight, p.bias, result);
   const ProductTiles tiles = quickest_tiles(product.rows, product.in, product.out);
   const int64_t part = columns_of(tiles);
@@ -101,8 +81,8 @@ bool cuda_normed_product_takes(const MeasuredRows& x, const NormedLayer& layer) 
 
 Tensor cuda_multiplied_normed(const MeasuredRows& x, const NormedLayer& layer, bool gelu) {
   const c10::cuda::CUDAGuard guard(x.rows.device());
-  const Tensor rows = rows_of(x.rows);
-  const Tensor result = new_result(x.rows, layer.weight);
+  const Tensor rows = product_rows(x.rows);
+  const Tensor result = new_product(x.rows, layer.weight);
   HopperProduct product = product_of(rows, layer.weight, layer.bias, result);
   product.x_moments = moments_of(x.moments, x.part);
   product.x_channels = layer.channels;

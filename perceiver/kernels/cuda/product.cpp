@@ -13,11 +13,11 @@
 #include <mutex>
 
 #include "perceiver/core/error.h"
+#include "perceiver/kernels/cuda/product_rows.h"
 
 namespace perceiver {
 namespace {
 
-constexpr int64_t kTogether = 8;  // 16-bit elements in 16 bytes
 // Of the algorithms that cuBLASLt proposes, the most that are tried, with a workspace and without.
 constexpr int kMostTried = 8;
 // Enough for the counter of kernels that deal out tiles as they go, and not for splitting K.
@@ -55,15 +55,6 @@ struct Matrices {
   Shape shape;
 };
 
-// [..., C] as rows with channels side by side and 16 bytes from row to row.
-Tensor rows_of(const Tensor& x) {
-  const Tensor rows = x.reshape({-1, x.size(-1)});
-  const bool fits = rows.stride(1) == 1 && rows.stride(0) % kTogether == 0 &&
-                    rows.stride(0) >= rows.size(1) &&
-                    reinterpret_cast<uintptr_t>(rows.const_data_ptr()) % 16 == 0;
-  return fits ? rows : rows.contiguous();
-}
-
 int64_t alignment_of(const Tensor& x) {
   constexpr uintptr_t kMost = 256;  // more makes no difference
   const auto address = reinterpret_cast<uintptr_t>(x.const_data_ptr());
@@ -71,8 +62,8 @@ int64_t alignment_of(const Tensor& x) {
 }
 
 Matrices matrices_of(const Product& p) {
-  Matrices m{.x = rows_of(p.x),
-             .residual = p.residual.defined() ? rows_of(p.residual) : Tensor(),
+  Matrices m{.x = product_rows(p.x),
+             .residual = p.residual.defined() ? product_rows(p.residual) : Tensor(),
              .weight = p.weight,
              .bias = p.bias,
              .shape = {}};
@@ -299,12 +290,6 @@ class Choices {
   std::map<Shape, Choice> choices_;
 };
 
-Tensor new_out(const Product& p) {
-  std::vector<int64_t> sizes = p.x.sizes().vec();
-  sizes.back() = p.weight.size(0);
-  return at::empty(sizes, p.x.options());
-}
-
 }  // namespace
 
 bool cuda_product_takes(const Product& p) {
@@ -321,7 +306,7 @@ Tensor cuda_multiplied(const Product& p) {
   static Choices choices;
   const c10::cuda::CUDAGuard guard(p.x.device());
   const Matrices m = matrices_of(p);
-  const Tensor out = new_out(p);
+  const Tensor out = new_product(p.x, p.weight);
   Plan plan(m.shape);
   const Algorithm algorithm = choices.of(plan, m, out);
   plan.run(m, m.weight, algorithm, plan.workspace(algorithm, out), out);
@@ -334,7 +319,7 @@ std::vector<Tensor> cuda_multiplied_by_each(const Product& p) {
   Plan plan(m.shape);
   std::vector<Tensor> all;
   for (const auto& algorithm : plan.algorithms()) {
-    all.push_back(new_out(p));
+    all.push_back(new_product(p.x, p.weight));
     plan.run(m, m.weight, algorithm, plan.workspace(algorithm, m.x), all.back());
   }
   return all;
