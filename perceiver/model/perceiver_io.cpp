@@ -48,6 +48,7 @@ EncoderImpl::EncoderImpl(int64_t input_channels, const EncoderConfig& config,
     return CrossAttend(d, input_channels, config.cross_attend, semantics);
   };
   cross_attend_ = register_module("cross_attend", named("encoder.cross_attend", cross_attend));
+  cross_attend_->expect_queries(latents_);
   if (num_cross_attends_ > 1) {
     cross_attend_again_ = register_module("cross_attend_again", cross_attend());
   }
@@ -120,12 +121,10 @@ Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries, const 
     return layer.weight.defined() ? at::linear(x, layer.weight, layer.bias) : x;
   };
   if (!layer.weight.defined() || !latents.is_cuda() || is_training()) return one_by_one();
-  const auto parts = [&] {
-    AttendParts parts = cross_attend_->parts();
-    parts.output = layer;
-    return parts;
-  };
-  const auto packed = packed_.get(*cross_attend_, parts, {layer.weight, layer.bias});
+  AttendParts parts = cross_attend_->parts();
+  parts.output = layer;
+  const auto packed =
+      packed_.get(*cross_attend_, [&] { return parts; }, {layer.weight, layer.bias, parts.queries});
   if (!packed) return one_by_one();
   const Tensor out = packed->cross(queries, latents, {.q = query_mask});
   if (attention_is_checked()) check_packed(out, one_by_one());

@@ -54,6 +54,9 @@ class DecoderImpl : public torch::nn::Module {
   Tensor forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask = {},
                  const OutputLayer& tied = {});
 
+  // As CrossAttend's.
+  void expect_queries(const Tensor& parameters) { cross_attend_->expect_queries(parameters); }
+
   std::vector<Part> parts(int64_t num_queries, int64_t num_latents) const;
 
  private:

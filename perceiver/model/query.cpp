@@ -13,6 +13,10 @@ Tensor LearnedQueryImpl::forward(int64_t batch, const Tensor& indices) {
   return picked.dim() == 3 ? picked : picked.expand({batch, -1, -1});
 }
 
+Tensor LearnedQueryImpl::first(int64_t batch, int64_t count) {
+  return queries_.narrow(0, 0, count).expand({batch, -1, -1});
+}
+
 int64_t PositionQuery::channels() const {
   return fourier_channels(static_cast<int64_t>(grid.size()), num_bands);
 }

@@ -16,7 +16,11 @@ class LearnedQueryImpl : public torch::nn::Module {
   // -> [B, O, Q]. `indices` [O] or [B, O] picks some of them; undefined means all.
   Tensor forward(int64_t batch, const Tensor& indices = {});
 
+  // The first of them, where they are: -> [B, count, Q]
+  Tensor first(int64_t batch, int64_t count);
+
   int64_t channels() const { return queries_.size(1); }
+  const Tensor& all() const { return queries_; }  // the parameters, [O, Q]
 
  private:
   Tensor queries_;

@@ -98,6 +98,7 @@ AttendParts CrossAttendImpl::parts() const {
                     .norm_mlp = norm_mlp_,
                     .widen = mlp_->widen(),
                     .narrow = mlp_->narrow(),
+                    .queries = usual_queries_,
                     .query_residual = query_residual_};
   attention_->add_to(parts);
   return parts;
@@ -105,7 +106,8 @@ AttendParts CrossAttendImpl::parts() const {
 
 Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
   const bool drops = attention_->drops() || (is_training() && dropout_ > 0.0);
-  const auto packed = drops ? nullptr : packed_.get(*this, [&] { return parts(); });
+  const auto packed =
+      drops ? nullptr : packed_.get(*this, [&] { return parts(); }, {usual_queries_});
   const auto dtype = drops ? std::nullopt : fused_dtype(x_q);
   if (!packed && !dtype) return forward_plain(x_q, x_kv, masks);
   const Tensor out =

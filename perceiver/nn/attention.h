@@ -50,6 +50,10 @@ class CrossAttendImpl : public torch::nn::Module {
   // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D]
   Tensor forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks = {});
 
+  // Queries [N, D] that are parameters of somebody else: what is made of them alone is made once.
+  // Other queries are as welcome as before.
+  void expect_queries(const Tensor& parameters) { usual_queries_ = parameters; }
+
   AttentionCase attention_case(int64_t queries, int64_t keys) const;
   int64_t flops(int64_t queries, int64_t keys) const;
   AttendParts parts() const;
@@ -61,6 +65,7 @@ class CrossAttendImpl : public torch::nn::Module {
 
   bool query_residual_;
   double dropout_;
+  Tensor usual_queries_;
   LayerNorm norm_q_{nullptr}, norm_kv_{nullptr}, norm_mlp_{nullptr};
   QkvAttention attention_{nullptr};
   Mlp mlp_{nullptr};

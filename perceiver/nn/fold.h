@@ -18,6 +18,7 @@ struct AttendParts {
   Linear q{nullptr}, k{nullptr}, v{nullptr}, o{nullptr};
   Linear widen{nullptr}, narrow{nullptr};
   OutputLayer output = {};  // behind the attend, where there is one
+  Tensor queries = {};      // [N, D]: parameters that are usually the queries, where there are such
   int64_t num_heads = 1;
   bool query_residual = true;
   Semantics semantics = {};

@@ -4,6 +4,9 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/kernels/cpu/stream.h"
@@ -46,7 +49,7 @@ std::shared_ptr<PackedAttend> PackedCache::get(const torch::nn::Module& module,
   if (!packed_attend_allowed()) return nullptr;
   std::vector<Seen> now;
   std::vector<Tensor> parameters = module.parameters();
-  parameters.insert(parameters.end(), tied.begin(), tied.end());
+  std::ranges::copy_if(tied, std::back_inserter(parameters), &Tensor::defined);
   now.reserve(parameters.size());
   for (const Tensor& p : parameters) {
     now.push_back({p.const_data_ptr(), p.is_inference() ? 0 : p._version()});

@@ -31,7 +31,7 @@ class PackedCache {
  public:
   // The form for the parameters' device, in their dtype or autocast's. Null where there is none,
   // and where it may not be used now (packed_attend_allowed). `tied` are parameters it is made
-  // from that are not the module's.
+  // from that are not the module's; they may be undefined.
   std::shared_ptr<PackedAttend> get(const torch::nn::Module& module,
                                     const std::function<AttendParts()>& parts,
                                     const std::vector<Tensor>& tied = {});

@@ -260,16 +260,34 @@ class PackedForGpu : public PackedAttend {
     return normalised_padded(x, dtype_, padded, padded > x.size(2));
   }
 
-  // Queries that are the same for every example are made once.
-  Tensor projected_queries(const PaddedLinear& layer, const Tensor& x_q) const {
+  // Whether x_q is where the usual queries are: the first of them, in every example.
+  bool are_usual(const Tensor& x_q) const {
+    const Tensor& usual = parts_.queries;
+    return usual.defined() && x_q.const_data_ptr() == usual.const_data_ptr() &&
+           x_q.scalar_type() == usual.scalar_type() && x_q.size(1) <= usual.size(0) &&
+           x_q.size(2) == usual.size(1) && x_q.stride(1) == usual.stride(0) &&
+           x_q.stride(2) == usual.stride(1) && (x_q.size(0) == 1 || x_q.stride(0) == 0);
+  }
+
+  // Queries that are the same for every example are made once, the usual ones once and for all, in
+  // `slot`.
+  Tensor projected_queries(const PaddedLinear& layer, const Tensor& x_q,
+                           std::optional<Tensor>& slot) {
+    const auto of_each = [&](const Tensor& q) { return q.expand({x_q.size(0), -1, -1}); };
+    if (are_usual(x_q)) {
+      const Tensor& all =
+          made(slot, [&] { return layer.forward(normed(parts_.queries.unsqueeze(0))); });
+      return of_each(all.narrow(1, 0, x_q.size(1)));
+    }
     if (!repeats_one_example(x_q)) return layer.forward(normed(x_q));
-    return layer.forward(normed(x_q.narrow(0, 0, 1))).expand({x_q.size(0), -1, -1});
+    return of_each(layer.forward(normed(x_q.narrow(0, 0, 1))));
   }
 
   Added attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const PaddedLinear& q = made(query_, [&] { return inner(folded(parts_.norm_q, parts_.q)); });
     const PaddedLinear& kv = made(key_value_, [&] { return inner(key_value_map()); });
-    const Tensor out = attend_heads(projected_queries(q, x_q), kv.forward(normed(x_kv)), masks);
+    const Tensor out =
+        attend_heads(projected_queries(q, x_q, usual_q_), kv.forward(normed(x_kv)), masks);
     return added(output_layer(), out, x_q);
   }
 
@@ -281,7 +299,8 @@ class PackedForGpu : public PackedAttend {
     const PaddedLinear& output = made(
         output_of_keys_, [&] { return PaddedLinear(absorbed.output, dtype_, padded_, padded); });
     const Tensor keys = normed(x_kv);
-    Tensor out = attend_single(projected_queries(query, x_q), keys, keys, masks.kv);
+    Tensor out =
+        attend_single(projected_queries(query, x_q, usual_over_keys_), keys, keys, masks.kv);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       const Tensor any_key = masks.kv.any(1).view({-1, 1, 1});
       out = at::where(any_key, out, keys.mean(1, /*keepdim=*/true));
@@ -357,6 +376,7 @@ class PackedForGpu : public PackedAttend {
   std::optional<PaddedLinear> query_, key_value_, output_;
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PaddedLinear> query_over_keys_, output_of_keys_;
+  std::optional<Tensor> usual_q_, usual_over_keys_;  // the usual queries, projected
   std::optional<AbsorbedQueries> absorbed_queries_;
   std::optional<PaddedLinear> keys_values_;
 };

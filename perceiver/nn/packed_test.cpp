@@ -116,6 +116,28 @@ TEST_P(PackedTest, QueriesMayBeTheSameForAllExamples) {
   EXPECT_LE(apart(form->cross(x_q, x_kv, masks), form->cross(x_q.contiguous(), x_kv, masks)), 1e-5);
 }
 
+TEST_P(PackedTest, UsualQueriesAreProjectedOnceAndOthersAsBefore) {
+  const Tensor usual = x_q[0].contiguous();
+  at::NoGradGuard no_grad;
+  AttendParts parts = module->parts();
+  const auto plain = pack_for_gpu(parts, at::kFloat);
+  parts.queries = usual;
+  const auto knowing = pack_for_gpu(parts, at::kFloat);
+  const auto expect_same = [&](const Tensor& q, const char* what) {
+    const AttendMasks masked{.kv = masks.kv};  // a mask of queries is of all
+    EXPECT_LE(apart(knowing->cross(q, x_kv, masked), plain->cross(q, x_kv, masked)), 1e-6) << what;
+  };
+  const Tensor all = usual.expand({x_kv.size(0), -1, -1});
+  for (const char* what : {"the first time", "again"}) expect_same(all, what);
+  expect_same(all.narrow(1, 0, (all.size(1) + 1) / 2), "the first half");
+  expect_same(all.narrow(1, all.size(1) / 2, all.size(1) - all.size(1) / 2), "the last half");
+  expect_same(x_q, "others");
+  if (std::get<0>(GetParam()).form == AttendForm::kAbsorbedQueries) return;  // none are projected
+  // Once: who changes the parameters has to make the form again, as PackedCache does.
+  usual.copy_(at::randn_like(usual));
+  EXPECT_GT(apart(knowing->cross(all, x_kv, {}), plain->cross(all, x_kv, {})), 1e-3);
+}
+
 TEST_P(PackedTest, OutputLayerIsAsBehindTheModule) {
   const int64_t channels = x_q.size(2);
   const auto expect_as_behind = [&](int64_t outputs) {

@@ -49,7 +49,7 @@ __device__ inline RowNorm norm_of(const RowMoments& moments, int channels, int64
   const auto* const parts = reinterpret_cast<const float2*>(moments.data + row * moments.parts);
   const float origin = parts[0].x, share = 1.0f / static_cast<float>(channels);
   float sum = 0, squares = 0;
-#pragma unroll 8  // asked for at once
+#pragma unroll 16  // asked for at once
   for (int i = 0; i < moments.parts; ++i) {
     const float2 part = parts[i];
     const auto width = static_cast<float>(min(moments.width, channels - i * moments.width));
@@ -74,73 +74,80 @@ struct TileSums {
     return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
   }
 
-  // A quad has two rows; every second of its threads asks for the norm of the same one.
-  static __device__ __forceinline__ RowNorm norm_for_quad(const HopperProduct& p, int first_row) {
-    const int row = first_row + own_row() + threadIdx.x % 2 * 8;
-    return row < p.rows ? norm_of(p.x_moments, static_cast<int>(p.x_channels), row) : RowNorm{};
-  }
-
-  // Rows from `row` on, to `staging`, where the residual is. `columns` have bias and sum of weights
-  // of two columns.
+  // Rows from `row` on, to `staging`, where the residual is. `norms` are of these rows; `columns`
+  // have bias and sum of weights of two columns.
   __device__ __forceinline__ void finish(const HopperProduct& p, int row, int first_column,
-                                         RowNorm asked_for, const float4* columns,
+                                         const RowNorm* norms, const float4* columns,
                                          uint32_t staging) {
-    constexpr int kPieces = Tile::kBoxColumns / 8;
     const int lane = threadIdx.x % 4, mine = own_row();
-    const int exchange = Tile::kExchanged ? mine / 2 % 4 : 0;
     RowNorm norm[2];
     float total[2] = {};
 #pragma unroll
-    for (int half = 0; kNormed && half < 2; ++half) {
-      norm[half] = {__shfl_sync(kAllLanes, asked_for.mean, half, 4),
-                    __shfl_sync(kAllLanes, asked_for.rstd, half, 4)};
-    }
+    for (int half = 0; kNormed && half < 2; ++half) norm[half] = norms[mine + 8 * half];
+    // Words of a few columns are asked for together: a warp has nobody to wait in turns with.
+    constexpr int kEights = Tile::kColumns / 8, kAtOnce = kEights <= 8 ? kEights : 4;
 #pragma unroll
-    for (int i = 0; i < Tile::kColumns / 8; ++i) {
-      const float4 column = columns[4 * i + lane];
+    for (int first = 0; first < kEights; first += kAtOnce) {
+      float4 column[kAtOnce];
+      uint32_t residual[kAtOnce][2];
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const uint32_t to = staging + i / kPieces * Tile::kBoxBytes +
-                            (mine + 8 * half) * Tile::kResultRow + (i % kPieces ^ exchange) * 16 +
-                            4 * lane;
-        float& low = at[4 * i + 2 * half];
-        float& high = at[4 * i + 2 * half + 1];
-        if constexpr (kNormed) {
-          const float rstd = norm[half].rstd, offset = -rstd * norm[half].mean;
-          low = low * rstd + (offset * column.z + column.x);
-          high = high * rstd + (offset * column.w + column.y);
-          if constexpr (kGelu) low = gelu_tanh(low), high = gelu_tanh(high);
-          store_shared(to, pack(T{}, low, high));
-        } else {
-          const float2 residual = unpacked<T>(load_shared(to));
-          const uint32_t word =
-              pack(T{}, low + column.x + residual.x, high + column.y + residual.y);
-          store_shared(to, word);
-          const float2 stored = unpacked<T>(word);  // what the next layer finds
-          low = stored.x, high = stored.y;
-          total[half] += low + high;
+      for (int i = 0; i < kAtOnce; ++i) {
+        column[i] = columns[4 * (first + i) + lane];
+#pragma unroll
+        for (int half = 0; kAdded && half < 2; ++half) {
+          residual[i][half] = load_shared(word_at(staging, first + i, half));
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          float& low = at[4 * (first + i) + 2 * half];
+          float& high = at[4 * (first + i) + 2 * half + 1];
+          if constexpr (kNormed) {
+            const float rstd = norm[half].rstd, offset = -rstd * norm[half].mean;
+            low = low * rstd + (offset * column[i].z + column[i].x);
+            high = high * rstd + (offset * column[i].w + column[i].y);
+            if constexpr (kGelu) low = gelu_tanh(low), high = gelu_tanh(high);
+            store_shared(word_at(staging, first + i, half), pack(T{}, low, high));
+          } else {
+            const float2 more = unpacked<T>(residual[i][half]);
+            const uint32_t word =
+                pack(T{}, low + column[i].x + more.x, high + column[i].y + more.y);
+            store_shared(word_at(staging, first + i, half), word);
+            const float2 stored = unpacked<T>(word);  // what the next layer finds
+            low = stored.x, high = stored.y;
+            total[half] += low + high;
+          }
         }
       }
     }
-#pragma unroll
-    for (int half = 0; kAdded && half < 2; ++half) {
-      store_moments(p, half, total[half], row + mine + 8 * half, first_column);
-    }
+    if constexpr (kAdded) store_moments(p, total, row + mine, first_column);
   }
 
  private:
-  __device__ __forceinline__ void store_moments(const HopperProduct& p, int half, float total,
+  // Where this thread's two columns of the i-th eight are, of its first row or its second.
+  static __device__ __forceinline__ uint32_t word_at(uint32_t staging, int i, int half) {
+    constexpr int kPieces = Tile::kBoxColumns / 8;
+    const int mine = own_row(), exchange = Tile::kExchanged ? mine / 2 % 4 : 0;
+    return staging + i / kPieces * Tile::kBoxBytes + (mine + 8 * half) * Tile::kResultRow +
+           (i % kPieces ^ exchange) * 16 + 4 * (threadIdx.x % 4);
+  }
+
+  // Of both rows at once, so that one's exchanges hide the other's.
+  __device__ __forceinline__ void store_moments(const HopperProduct& p, const float (&total)[2],
                                                 int row, int first_column) const {
     const int there = min(Tile::kColumns, static_cast<int>(p.result_channels) - first_column);
-    const float mean = quad_sum(total) / static_cast<float>(max(there, 1));
-    float squares = 0;
+    const float share = 1.0f / static_cast<float>(max(there, 1));
+    const float mean[2] = {quad_sum(total[0]) * share, quad_sum(total[1]) * share};
+    float squares[2] = {};
     const auto add_squares = [&](auto is_there) {
 #pragma unroll
       for (int i = 0; i < Tile::kColumns / 8; ++i) {
 #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          const float away = at[4 * i + 2 * half + j] - mean;
-          squares += is_there(8 * i + j) ? away * away : 0.0f;
+        for (int j = 0; j < 4; ++j) {
+          const float away = at[4 * i + j] - mean[j / 2];
+          squares[j / 2] += is_there(8 * i + j % 2) ? away * away : 0.0f;
         }
       }
     };
@@ -150,10 +157,15 @@ struct TileSums {
       add_squares(
           [&](int column) { return column + 2 * (static_cast<int>(threadIdx.x) % 4) < there; });
     }
-    squares = quad_sum(squares);
-    if (threadIdx.x % 4 != 0 || row >= p.rows || there <= 0) return;
+    const float all[2] = {quad_sum(squares[0]), quad_sum(squares[1])};
+    if (threadIdx.x % 4 != 0 || there <= 0) return;
     const RowMoments& to = p.result_moments;
-    to.data[static_cast<int64_t>(row) * to.parts + first_column / Tile::kColumns] = {mean, squares};
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      if (row + 8 * half >= p.rows) break;
+      to.data[static_cast<int64_t>(row + 8 * half) * to.parts + first_column / Tile::kColumns] = {
+          mean[half], all[half]};
+    }
   }
 };
 

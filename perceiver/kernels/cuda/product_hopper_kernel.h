@@ -1,5 +1,6 @@
 // The kernel of product_hopper. In each block one warp asks the copy engine for stages of x and
-// weight, a ring of them; the warpgroups multiply, 64 rows each.
+// weight, a ring of them; three take notes of what the end of a tile needs to know; the warpgroups
+// multiply, 64 rows each.
 #pragma once
 
 #include "perceiver/kernels/cuda/copy_engine.h"
@@ -34,6 +35,7 @@ struct ProductBlock {
   __device__ float4* columns() const {
     return reinterpret_cast<float4*>(memory + Tile::kColumnsAt);
   }
+  __device__ RowNorm* norms() const { return reinterpret_cast<RowNorm*>(memory + Tile::kNormsAt); }
 
   // Tiles of the same rows follow each other: x comes from memory once.
   __device__ int num_tiles() const { return args.row_tiles * args.column_tiles; }
@@ -123,10 +125,10 @@ struct ProductBlock {
   }
 
   // Bias and sum of weights of the tile's columns, by twos.
-  __device__ __forceinline__ void note_columns(int first) const {
+  __device__ __forceinline__ void note_columns(int first, int thread) const {
     using T = typename Tile::Element;
     const HopperProduct& p = args.p;
-    for (int i = threadIdx.x; i < Tile::kColumns / 2; i += 128 * Tile::kGroups) {
+    for (int i = thread; i < Tile::kColumns / 2; i += kNoters) {
       const int column = first + 2 * i;
       float2 bias{}, sums{};
       if (column < p.out) {
@@ -134,6 +136,30 @@ struct ProductBlock {
         if (Sums::kNormed) sums = reinterpret_cast<const float2*>(p.column_sums)[column / 2];
       }
       columns()[i] = {bias.x, bias.y, sums.x, sums.y};
+    }
+  }
+
+  __device__ __forceinline__ void note_norms(int first, int thread) const {
+    const HopperProduct& p = args.p;
+    for (int i = thread; i < Tile::kRows; i += kNoters) {
+      norms()[i] = first + i < p.rows
+                       ? norm_of(p.x_moments, static_cast<int>(p.x_channels), first + i)
+                       : RowNorm{};
+    }
+  }
+
+  // By the warps that neither fetch nor multiply. What belongs to the weight comes before the
+  // kernels before this one are done.
+  __device__ __forceinline__ void take_notes(int thread) const {
+    for (int tile = blockIdx.x; tile < num_tiles(); tile += gridDim.x) {
+      const bool is_first = tile == static_cast<int>(blockIdx.x);
+      if (!is_first) meet_at<kNotesRead>();
+      note_columns(column_of(tile), thread);
+      if (Sums::kNormed) {
+        if (is_first) wait_for_kernels_before();
+        note_norms(row_of(tile), thread);
+      }
+      arrive_at<kNotesTaken>();
     }
   }
 
@@ -166,31 +192,35 @@ struct ProductBlock {
     for (int tile = blockIdx.x; tile < num_tiles(); tile += gridDim.x) {
       const int row = row_of(tile) + 64 * group, column = column_of(tile);
       if (leads) free_staging(group, row, column);
-      meet_all();  // the last tile's columns are no longer needed
-      note_columns(column);
-      RowNorm norm{};
-      if constexpr (Sums::kNormed) norm = Sums::norm_for_quad(args.p, row);
       Sums sums;
       multiply(sums, group, stage, phase);
       if constexpr (Sums::kAdded) {
         barrier_wait(residual_there(group), residual_phase);
         residual_phase ^= 1;
       }
-      meet_all();
-      sums.finish(args.p, row, column, norm, columns(), staging(group));
+      meet_at<kNotesTaken>();  // and the last tile's rows have gone, as the leader knows
+      sums.finish(args.p, row, column, norms() + 64 * group, columns(), staging(group));
       show_to_copy_engine();
       meet_group(group);
       if (leads) store(group, row, column);
+      if (tile + static_cast<int>(gridDim.x) < num_tiles()) arrive_at<kNotesRead>();
     }
     if (leads) wait_until_stores_have_read();
   }
 
-  // The warpgroups that multiply, and one of them.
-  static __device__ __forceinline__ void meet_all() {
-    asm volatile("bar.sync 1, %0;" ::"n"(128 * Tile::kGroups) : "memory");
+  // Barriers of those that take notes and those that multiply, and of one warpgroup of the latter.
+  static constexpr int kNoters = 96, kNotesTaken = 1, kNotesRead = 2, kGroupBarriers = 3;
+  template <int kBarrier>
+  static __device__ __forceinline__ void meet_at() {
+    asm volatile("bar.sync %0, %1;" ::"n"(kBarrier), "n"(kNoters + 128 * Tile::kGroups) : "memory");
+  }
+  template <int kBarrier>
+  static __device__ __forceinline__ void arrive_at() {
+    asm volatile("bar.arrive %0, %1;" ::"n"(kBarrier), "n"(kNoters + 128 * Tile::kGroups)
+                 : "memory");
   }
   static __device__ __forceinline__ void meet_group(int group) {
-    asm volatile("bar.sync %0, 128;" ::"r"(2 + group) : "memory");
+    asm volatile("bar.sync %0, 128;" ::"r"(kGroupBarriers + group) : "memory");
   }
 };
 
@@ -206,7 +236,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   __syncthreads();
   const int group = __shfl_sync(kAllLanes, threadIdx.x / 128, 0);
   if (group == Tile::kGroups) {
-    if (threadIdx.x == 128 * Tile::kGroups) block.fetch();
+    const int thread = static_cast<int>(threadIdx.x) - 128 * Tile::kGroups;
+    if (thread == 0) block.fetch();
+    if (thread >= 32) block.take_notes(thread - 32);
   } else {
     block.compute(group);
   }

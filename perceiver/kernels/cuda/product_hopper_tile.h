@@ -38,7 +38,8 @@ struct ProductTile {
 
   static constexpr uint32_t kResultsAt = kStages * kStageBytes;
   static constexpr uint32_t kColumnsAt = kResultsAt + kGroups * kResultBytes;
-  static constexpr uint32_t kBarriersAt = kColumnsAt + kColumns * 8;
+  static constexpr uint32_t kNormsAt = kColumnsAt + kColumns * 8;
+  static constexpr uint32_t kBarriersAt = kNormsAt + kRows * 8;
   static constexpr uint32_t kSharedBytes = kBarriersAt + 8 * (2 * kStages + kGroups);
 
   static_assert(kRows % 64 == 0 && (kExchanged || kColumns == 40));

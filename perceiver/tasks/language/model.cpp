@@ -21,6 +21,7 @@ LanguageImpl::LanguageImpl(const LanguageConfig& config)
           "decoder", Decoder(DecoderChannels{config.input_channels, config.encoder.latent_channels},
                              config.decoder, config.semantics))),
       bias_(register_parameter("bias", new_parameter({config.vocabulary_size}, kZeros))) {
+  decoder_->expect_queries(query_->all());
   if (config.place_init == PlaceInit::kSinusoids && !constructs_without_memory()) {
     start_as_sinusoids();
   }
@@ -70,14 +71,18 @@ Tensor LanguageImpl::encode(const Tensor& ids, const Tensor& mask) {
 Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,
                             const Tensor& query_mask) {
   check_positions(positions, config_.num_inputs);
-  const Tensor queries = query_(latents.size(0), positions.to(latents.device()));
+  return logits(latents, query_(latents.size(0), positions.to(latents.device())), query_mask);
+}
+
+Tensor LanguageImpl::logits(const Tensor& latents, const Tensor& queries,
+                            const Tensor& query_mask) {
   return decoder_(latents, queries, query_mask, OutputLayer{input_->token_weight(), bias_});
 }
 
 Tensor LanguageImpl::forward(const Tensor& ids, const Tensor& mask) {
   return recorded_(*this, {ids, mask}, [this](const std::vector<Tensor>& x) {
     const Tensor latents = encode(x[0], x[1]);
-    return decode(latents, at::arange(x[0].size(1), x[0].options()), x[1]);
+    return logits(latents, query_->first(x[0].size(0), x[0].size(1)), x[1]);
   });
 }
 
