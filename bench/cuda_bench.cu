@@ -86,8 +86,14 @@ DeviceArray::DeviceArray(DeviceArray&& other) noexcept
 void* DeviceArray::data() const { return memory_ + offset_ * bytes_of(dtype_); }
 
 void DeviceArray::set(const std::vector<float>& values) {
-  const std::vector<uint8_t> bytes = packed(dtype_, values);
+  std::vector<uint8_t> bytes = packed(dtype_, values);
   const size_t all = count_ * bytes_of(dtype_);
+  // A copy of a few bytes takes as long as one of many.
+  while (bytes.size() < std::min(all, size_t{1} << 20)) {
+    const size_t size = bytes.size();
+    bytes.resize(2 * size);
+    std::copy_n(bytes.begin(), size, bytes.begin() + size);
+  }
   for (size_t at = 0; at < all; at += bytes.size()) {
     CUDA_OK(cudaMemcpy(static_cast<uint8_t*>(data()) + at, bytes.data(),
                        std::min(bytes.size(), all - at), cudaMemcpyHostToDevice));

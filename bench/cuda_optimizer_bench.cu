@@ -11,7 +11,7 @@
 namespace perceiver::bench {
 namespace {
 
-constexpr auto kF32 = CudaDtype::kFloat32;
+constexpr auto kF32 = CudaDtype::kFloat32, kBf16 = CudaDtype::kBFloat16;
 constexpr int kSteps = 3;
 
 // A tensor of the list: what it starts as, and its gradients of every step.
@@ -19,11 +19,12 @@ struct Start {
   std::vector<float> value;
   std::vector<std::vector<float>> gradients;  // [kSteps]
   bool decayed;
-  int64_t offset;  // to be misaligned
+  int64_t offset;                     // to be misaligned
+  int64_t channels = 0, padding = 0;  // of the rows of its copy
 };
 
 Start make_start(int64_t count, bool decayed, bool zero_value, bool zero_gradient, int64_t offset) {
-  Start s = {random_values(count, 0.01f, 0.05f), {}, decayed, offset};
+  Start s = {random_values(count, 0.01f, 0.05f), {}, decayed, offset, count};
   if (zero_value) s.value.assign(count, 0.0f);
   for (int step = 0; step < kSteps; ++step) {
     s.gradients.push_back(random_values(count, 0, 0.1f));
@@ -42,6 +43,31 @@ std::vector<Start> make_list() {
   list.push_back(make_start(1280, false, /*zero_value=*/true, false, 0));
   list.push_back(make_start(77, true, true, /*zero_gradient=*/true, 0));
   list.push_back(make_start(333, false, false, true, 0));
+  const auto pad = [&](size_t i, int64_t channels, int64_t padding) {
+    list[i].channels = channels;
+    list[i].padding = padding;
+  };
+  pad(3, 64, 8);   // by fours
+  pad(5, 160, 3);  // by fours that are not aligned
+  pad(7, 125, 3);  // one by one
+  pad(10, 0, 0);   // no copy
+  return list;
+}
+
+// Tensors that follow each other through the room that LAMB's blocks have, and one too large for
+// it.
+std::vector<Start> make_large_list() {
+  std::vector<Start> list;
+  for (const int64_t count : {1'638'400, 1280, 5'000'000, 1'638'400, 1280, 1'000'003, 1'638'400}) {
+    Start s = make_start(1280, count > 1280, false, false, count % 2);
+    const auto repeat = [&](std::vector<float>& x) {
+      for (size_t i = x.size(); i < static_cast<size_t>(count); ++i) x.push_back(x[i - 1280]);
+    };
+    repeat(s.value);
+    for (std::vector<float>& g : s.gradients) repeat(g);
+    s.channels = count;
+    list.push_back(std::move(s));
+  }
   return list;
 }
 
@@ -66,8 +92,11 @@ class OnDevice {
         gradients_[step].emplace_back(kF32, count, s.offset).set(s.gradients[step]);
         pointers[step].push_back(gradients_[step].back().floats());
       }
+      const int64_t stride = s.channels + s.padding, rows = s.channels > 0 ? count / s.channels : 0;
+      narrow.emplace_back(kBf16, rows * stride, s.offset);
       tensors.push_back({values.back().floats(), pointers[0].back(), first.back().floats(),
-                         second.back().floats(), count, s.decayed});
+                         second.back().floats(), count, s.decayed,
+                         rows > 0 ? narrow.back().data() : nullptr, s.channels, stride});
     }
     const auto bytes = static_cast<int64_t>(fused_table_bytes(tensors));
     memory_ = std::make_unique<DeviceArray>(kF32, bytes / 4);
@@ -93,13 +122,13 @@ class OnDevice {
   }
   bool margins_are_untouched() const {
     bool good = memory_->margin_is_untouched();
-    for (const auto* arrays : {&values, &first, &second}) {
+    for (const auto* arrays : {&values, &first, &second, &narrow}) {
       for (const DeviceArray& array : *arrays) good = good && array.margin_is_untouched();
     }
     return good;
   }
 
-  std::vector<DeviceArray> values, first, second;
+  std::vector<DeviceArray> values, first, second, narrow;
   std::vector<const float*> pointers[kSteps];
   FusedTable table;
 
@@ -173,6 +202,20 @@ struct Reference {
 
 double rate_of(int step) { return 0.01 / (step + 1); }
 
+// The copy has the rounded values, and its padding is as it was.
+bool is_copied(const Start& s, const std::vector<float>& value, const std::vector<float>& narrow) {
+  const int64_t stride = s.channels + s.padding;
+  for (size_t i = 0; i < narrow.size(); ++i) {
+    const int64_t row = static_cast<int64_t>(i) / stride,
+                  channel = static_cast<int64_t>(i) % stride;
+    const bool good = channel < s.channels
+                          ? narrow[i] == rounded(kBf16, value[row * s.channels + channel])
+                          : std::isnan(narrow[i]);
+    if (!good) return false;
+  }
+  return true;
+}
+
 void check_case(const std::vector<Start>& list, const Case& c) {
   OnDevice device(list, c.divisor);
   Reference reference(list);
@@ -189,6 +232,8 @@ void check_case(const std::vector<Start>& list, const Case& c) {
     expect_near(device.values[i].get(), reference.values[i], 1e-6, 5e-8, (where + "w").c_str());
     expect_near(device.first[i].get(), reference.first[i], 1e-6, 2e-8, (where + "m").c_str());
     expect_near(device.second[i].get(), reference.second[i], 2e-6, 1e-12, (where + "v").c_str());
+    expect(is_copied(list[i], device.values[i].get(), device.narrow[i].get()), "%scopy",
+           where.c_str());
   }
   expect(device.margins_are_untouched(), "nothing behind a tensor is written");
 }
@@ -239,7 +284,7 @@ void check_not_finite(std::vector<Start> list, const Case& c) {
 }
 
 // As many tensors and parameters as the paper's language model has: matrices, each with its bias.
-void time_rule(const char* name, bool lamb, double bytes_per_parameter) {
+void time_rule(const char* name, bool lamb, double clip, bool narrow, double bytes_per_parameter) {
   constexpr int64_t kMatrix = 955'856, kBias = 1280, kPairs = 210;
   const int64_t all = kPairs * (kMatrix + kBias);
   DeviceArray value(kF32, all), gradient(kF32, all), first(kF32, all), second(kF32, all);
@@ -247,17 +292,19 @@ void time_rule(const char* name, bool lamb, double bytes_per_parameter) {
   gradient.set(random_values(1 << 20, 0, 0.1f));
   first.set({0.0f});
   second.set({0.0f});
+  const DeviceArray copy(kBf16, narrow ? all : 0);
   std::vector<FusedTensor> tensors;
   for (int64_t at = 0; at < all;) {
     const int64_t count = tensors.size() % 2 == 0 ? kMatrix : kBias;
     tensors.push_back({value.floats() + at, gradient.floats() + at, first.floats() + at,
-                       second.floats() + at, count, count == kMatrix});
+                       second.floats() + at, count, count == kMatrix,
+                       narrow ? static_cast<uint16_t*>(copy.data()) + at : nullptr});
     at += count;
   }
   const DeviceArray memory(kF32, static_cast<int64_t>(fused_table_bytes(tensors) / 4));
   FusedTable table;
   CUDA_OK(build_fused_table(tensors, memory.data(), &table, nullptr));
-  const FusedRule rule = {.clip = 1.0};
+  const FusedRule rule = {.clip = clip};
   const FusedRates rates = fused_rates(rule, 1e-3, 10);
   CUDA_OK(set_rates(table, &rates, nullptr));
   CUDA_OK(cudaDeviceSynchronize());
@@ -286,15 +333,25 @@ bool check_optimizer() {
     const Case clipped = {lamb, {.weight_decay = 0.1, .clip = 1.0}, 3.0f};
     check_repeats(list, clipped);
     check_not_finite(list, clipped);
+    if (lamb) {
+      const Case plain = {lamb, rule, 3.0f};
+      const std::vector<Start> large = make_large_list();
+      check_case(large, plain);
+      check_repeats(large, plain);
+    }
     good = end_section() && good;
   }
   return good;
 }
 
 void time_optimizer() {
-  // w, g, m, v read, m, v written; m, v, w read, w written; g read for the norm: 11 floats.
-  time_rule("LAMB 420 tensors, 201M parameters", true, 44);
-  time_rule("AdamW 420 tensors, 201M parameters", false, 32);
+  // w, g, m, v read, w, m, v written: 7 floats; g read for the norm; a copy is half of one.
+  time_rule("LAMB 420 tensors, 201M parameters", true, 0, false, 28);
+  time_rule("LAMB, clipped", true, 1, false, 32);
+  time_rule("LAMB, with copies", true, 0, true, 30);
+  time_rule("AdamW 420 tensors, 201M parameters", false, 0, false, 28);
+  time_rule("AdamW, clipped", false, 1, false, 32);
+  time_rule("AdamW, with copies", false, 0, true, 30);
 }
 
 }  // namespace perceiver::bench

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <type_traits>
 
 #include "perceiver/kernels/cuda/optimizer.h"
+#include "perceiver/kernels/cuda/optimizer_lamb.h"
+#include "perceiver/kernels/cuda/optimizer_rules.h"
 #include "perceiver/kernels/cuda/optimizer_table.h"
 #include "perceiver/kernels/cuda/pack.h"
 
@@ -10,27 +13,12 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// FusedRule in the arithmetic of the kernels. The rests are taken in double: 1 - 0.999 in float32
-// has only four good digits.
-struct Rule {
-  float beta1, rest1, beta2, rest2, epsilon, weight_decay;
-  bool clips;
-
-  explicit Rule(const FusedRule& r)
-      : beta1(static_cast<float>(r.beta1)),
-        rest1(static_cast<float>(1.0 - r.beta1)),
-        beta2(static_cast<float>(r.beta2)),
-        rest2(static_cast<float>(1.0 - r.beta2)),
-        epsilon(static_cast<float>(r.epsilon)),
-        weight_decay(static_cast<float>(r.weight_decay)),
-        clips(r.clip > 0) {}
-};
-
 // A chunk of a tensor, as its block sees it.
 struct ChunkView {
   float* value;
   const float* gradient;
   float *first, *second;
+  NarrowCopy narrow;
   int count, tensor;
   bool decayed, aligned;
 };
@@ -41,8 +29,8 @@ __device__ bool all_aligned(const ChunkView& c) {
   return bits % 16 == 0;
 }
 
-__device__ ChunkView view_chunk(const FusedTable& table) {
-  const FusedChunk chunk = table.chunks[blockIdx.x];
+__device__ ChunkView view_chunk(const FusedTable& table, int number) {
+  const FusedChunk chunk = table.chunks[number];
   const FusedEntry entry = table.entries[chunk.tensor];
   const int64_t begin = int64_t{chunk.index} * kFusedChunk;
   const int64_t left = entry.count - begin;
@@ -50,6 +38,7 @@ __device__ ChunkView view_chunk(const FusedTable& table) {
                  .gradient = table.gradients[chunk.tensor] + begin,
                  .first = entry.first + begin,
                  .second = entry.second + begin,
+                 .narrow = NarrowCopy(entry, begin),
                  .count = static_cast<int>(left < kFusedChunk ? left : kFusedChunk),
                  .tensor = chunk.tensor,
                  .decayed = entry.decayed};
@@ -95,17 +84,8 @@ __device__ double sum_of(const float* values, int count) {
   return block_sum(sum);
 }
 
-// Where the sums of each chunk are: of the gradients, the values and the updates.
-__device__ float* gradient_squares(const FusedTable& table) { return table.squares; }
-__device__ float* value_squares(const FusedTable& table) {
-  return table.squares + table.num_chunks;
-}
-__device__ float* update_squares(const FusedTable& table) {
-  return table.squares + 2 * table.num_chunks;
-}
-
 __global__ void __launch_bounds__(kThreads) gradient_squares_kernel(FusedTable table) {
-  const ChunkView c = view_chunk(table);
+  const ChunkView c = view_chunk(table, blockIdx.x);
   float sum = 0;
   over_chunk(c, [&]<int V>(Width<V>, int i) {
     float g[V];
@@ -114,20 +94,16 @@ __global__ void __launch_bounds__(kThreads) gradient_squares_kernel(FusedTable t
     for (int j = 0; j < V; ++j) sum += g[j] * g[j];
   });
   sum = block_sum(sum);
-  if (threadIdx.x == 0) gradient_squares(table)[blockIdx.x] = sum;
+  if (threadIdx.x == 0) table.chunk_squares[blockIdx.x] = sum;
 }
 
-// What gradients are divided by, in each kernel that reads them.
-struct Divisor {
-  const float* at;  // null: 1
-  __device__ float get() const { return at != nullptr ? *at : 1.0f; }
-};
-
 // optax's rule: nothing changes below the limit. A norm that is not a number gives such a factor:
-// the comparison below is false for it.
-__global__ void clip_kernel(FusedTable table, float clip, Divisor divisor) {
-  const double squares = sum_of(gradient_squares(table), table.num_chunks);
+// the comparison below is false for it. Once a step: it counts them.
+__global__ void clip_kernel(FusedTable table, const float* sums, int num_sums, float clip,
+                            Divisor divisor) {
+  const double squares = sum_of(sums, num_sums);
   if (threadIdx.x != 0) return;
+  ++*table.step;
   const float divided = divisor.get();
   const float norm = static_cast<float>(sqrt(squares)) / divided;
   const float scale = clip > 0 ? clip / norm : 1.0f;
@@ -151,86 +127,37 @@ struct Gradients {
   __device__ void finish(const FusedTable& table) const {
     if (clipped) return;
     const float sum = block_sum(squares);
-    if (threadIdx.x == 0) gradient_squares(table)[blockIdx.x] = sum;
+    if (threadIdx.x == 0) table.chunk_squares[blockIdx.x] = sum;
   }
 };
 
-__device__ void move_moments(const Rule& rule, float g, float& m, float& v) {
-  m = rule.beta1 * m + rule.rest1 * g;
-  v = rule.beta2 * v + rule.rest2 * (g * g);
-}
-
-// Adam's direction, both moments corrected for their start at zero.
-__device__ float direction(const Rule& rule, const FusedRates& rates, float m, float v) {
-  return (m / rates.correction1) / (sqrtf(v) / rates.root_correction2 + rule.epsilon);
-}
-
-__device__ float lamb_update(const Rule& rule, const FusedRates& rates, const ChunkView& c, float w,
-                             float m, float v) {
-  return direction(rule, rates, m, v) + (c.decayed ? rule.weight_decay * w : 0.0f);
-}
-
-// Moves the moments; sums the squares of the values and of their updates. The updates are not kept:
-// making them again from both moments reads as much as writing and reading them would.
+// Of the tensors that lamb_kernel did not keep. Their updates are made again from both moments,
+// which reads as much as writing and reading them would.
 __global__ void __launch_bounds__(kThreads)
-    lamb_moments_kernel(FusedTable table, Rule rule, Divisor divisor) {
-  const ChunkView c = view_chunk(table);
-  const FusedRates rates = *table.rates;
-  Gradients gradients(table, rule, divisor);
-  float values = 0, updates = 0;
-  over_chunk(c, [&]<int V>(Width<V>, int i) {
-    float w[V], g[V], m[V], v[V];
-    load_pack(c.value + i, w);
-    load_pack(c.gradient + i, g);
-    load_pack(c.first + i, m);
-    load_pack(c.second + i, v);
-#pragma unroll
-    for (int j = 0; j < V; ++j) {
-      move_moments(rule, gradients.take(g[j]), m[j], v[j]);
-      const float u = lamb_update(rule, rates, c, w[j], m[j], v[j]);
-      values += w[j] * w[j];
-      updates += u * u;
-    }
-    store_pack(c.first + i, m);
-    store_pack(c.second + i, v);
-  });
-  gradients.finish(table);
-  values = block_sum(values);
-  updates = block_sum(updates);
-  if (threadIdx.x != 0) return;
-  value_squares(table)[blockIdx.x] = values;
-  update_squares(table)[blockIdx.x] = updates;
-}
-
-// A block for each tensor. One of zeros, as biases start, moves by the plain update.
-__global__ void lamb_ratio_kernel(FusedTable table) {
-  const FusedEntry entry = table.entries[blockIdx.x];
-  const auto norm = [&](const float* squares) {
-    return static_cast<float>(sqrt(sum_of(squares + entry.first_chunk, entry.num_chunks)));
-  };
-  const float size = norm(value_squares(table)), length = norm(update_squares(table));
-  if (threadIdx.x == 0) table.ratios[blockIdx.x] = size == 0 || length == 0 ? 1.0f : size / length;
-}
-
-__global__ void __launch_bounds__(kThreads) lamb_apply_kernel(FusedTable table, Rule rule) {
-  const ChunkView c = view_chunk(table);
-  const FusedRates rates = *table.rates;
-  const float rate = table.ratios[c.tensor] * -rates.learning_rate;
+    lamb_apply_kernel(FusedTable table, int first_chunk, Rule rule) {
+  const ChunkView c = view_chunk(table, first_chunk + blockIdx.x);
+  const AdamDirection direction(rule, *table.rates);
+  const float decay = c.decayed ? rule.weight_decay : 0.0f;
+  const float rate = table.ratios[c.tensor].ratio * -table.rates->learning_rate;
   over_chunk(c, [&]<int V>(Width<V>, int i) {
     float w[V], m[V], v[V];
     load_pack(c.value + i, w);
     load_pack(c.first + i, m);
     load_pack(c.second + i, v);
 #pragma unroll
-    for (int j = 0; j < V; ++j) w[j] += rate * lamb_update(rule, rates, c, w[j], m[j], v[j]);
+    for (int j = 0; j < V; ++j) {
+      w[j] = __fmaf_rn(rate, __fmaf_rn(decay, w[j], direction.of(m[j], v[j])), w[j]);
+    }
     store_pack(c.value + i, w);
+    c.narrow.put(i, w);
   });
 }
 
 __global__ void __launch_bounds__(kThreads)
     adamw_kernel(FusedTable table, Rule rule, Divisor divisor) {
-  const ChunkView c = view_chunk(table);
+  const ChunkView c = view_chunk(table, blockIdx.x);
   const FusedRates rates = *table.rates;
+  const AdamDirection direction(rule, rates);
   Gradients gradients(table, rule, divisor);
   const float kept = c.decayed ? 1.0f - rates.learning_rate * rule.weight_decay : 1.0f;
   over_chunk(c, [&]<int V>(Width<V>, int i) {
@@ -242,37 +169,93 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       move_moments(rule, gradients.take(g[j]), m[j], v[j]);
-      w[j] = kept * w[j] - rates.learning_rate * direction(rule, rates, m[j], v[j]);
+      w[j] = kept * w[j] - rates.learning_rate * direction.of(m[j], v[j]);
     }
     store_pack(c.value + i, w);
+    c.narrow.put(i, w);
     store_pack(c.first + i, m);
     store_pack(c.second + i, v);
   });
   gradients.finish(table);
 }
 
+struct Sums {
+  const float* at;
+  int count;
+};
+Sums chunk_sums(const FusedTable& table) { return {table.chunk_squares, table.num_chunks}; }
+
 // Where gradients are clipped, their norm must be known before the rule begins; otherwise the rule
 // makes it.
-void launch_norm(const FusedTable& table, const FusedRule& rule, Divisor divisor,
+void launch_norm(const FusedTable& table, const FusedRule& rule, Sums sums, Divisor divisor,
                  cudaStream_t stream) {
-  clip_kernel<<<1, 1024, 0, stream>>>(table, static_cast<float>(rule.clip), divisor);
+  clip_kernel<<<1, 1024, 0, stream>>>(table, sums.at, sums.count, static_cast<float>(rule.clip),
+                                      divisor);
 }
 void launch_clip(const FusedTable& table, const FusedRule& rule, Divisor divisor,
                  cudaStream_t stream) {
   gradient_squares_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table);
-  launch_norm(table, rule, divisor, stream);
+  launch_norm(table, rule, chunk_sums(table), divisor, stream);
+}
+
+constexpr int kSlotBytes = 2 * kLambItem * static_cast<int>(sizeof(float));
+
+// Blocks wait for each other: they are started together or not at all.
+cudaError_t launch_lamb(const FusedTable& table, const Rule& rule, Divisor divisor,
+                        cudaStream_t stream) {
+  cudaLaunchAttribute together{};
+  together.id = cudaLaunchAttributeCooperative;
+  together.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(table.lamb_blocks);
+  config.blockDim = dim3(kLambAllThreads);
+  config.dynamicSmemBytes = static_cast<size_t>(table.lamb_slots) * kSlotBytes;
+  config.stream = stream;
+  config.attrs = &together;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, lamb_kernel, table, rule, divisor);
 }
 
 }  // namespace
+
+cudaError_t lamb_room(LambRoom* room) {
+  int device = 0, processors = 0, of_block = 0, of_processor = 0, reserved = 0, blocks = 0;
+  cudaFuncAttributes kernel{};
+  cudaError_t error = cudaGetDevice(&device);
+  const auto ask = [&](int* value, cudaDeviceAttr attribute) {
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(value, attribute, device);
+  };
+  ask(&processors, cudaDevAttrMultiProcessorCount);
+  ask(&of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  ask(&of_processor, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  ask(&reserved, cudaDevAttrReservedSharedMemoryPerBlock);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&kernel, lamb_kernel);
+  if (error != cudaSuccess) return error;
+  const int bytes = std::min(of_block, of_processor / kLambBlocks - reserved) -
+                    static_cast<int>(kernel.sharedSizeBytes);
+  const int slots = std::min(bytes / kSlotBytes, kLambMostSlots);
+  if (slots <= 0) return cudaErrorInvalidConfiguration;
+  error = cudaFuncSetAttribute(lamb_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               slots * kSlotBytes);
+  if (error != cudaSuccess) return error;
+  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, lamb_kernel, kLambAllThreads,
+                                                        static_cast<size_t>(slots) * kSlotBytes);
+  *room = {.blocks = blocks * processors, .slots = slots};
+  return error;
+}
 
 cudaError_t lamb_step(const FusedTable& table, const FusedRule& rule, const float* divisor,
                       cudaStream_t stream) {
   if (table.num_chunks == 0) return cudaErrorInvalidValue;
   if (rule.clip > 0) launch_clip(table, rule, {divisor}, stream);
-  lamb_moments_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table, Rule(rule), {divisor});
-  lamb_ratio_kernel<<<table.num_tensors, kThreads, 0, stream>>>(table);
-  lamb_apply_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table, Rule(rule));
-  if (rule.clip <= 0) launch_norm(table, rule, {divisor}, stream);
+  const cudaError_t error = launch_lamb(table, Rule(rule), {divisor}, stream);
+  if (error != cudaSuccess) return error;
+  if (const int others = table.num_chunks - table.num_kept_chunks; others > 0) {
+    lamb_apply_kernel<<<others, kThreads, 0, stream>>>(table, table.num_kept_chunks, Rule(rule));
+  }
+  if (rule.clip <= 0) {
+    launch_norm(table, rule, {table.tensor_squares, table.num_tensors}, {divisor}, stream);
+  }
   return cudaGetLastError();
 }
 
@@ -281,7 +264,7 @@ cudaError_t adamw_step(const FusedTable& table, const FusedRule& rule, const flo
   if (table.num_chunks == 0) return cudaErrorInvalidValue;
   if (rule.clip > 0) launch_clip(table, rule, {divisor}, stream);
   adamw_kernel<<<table.num_chunks, kThreads, 0, stream>>>(table, Rule(rule), {divisor});
-  if (rule.clip <= 0) launch_norm(table, rule, {divisor}, stream);
+  if (rule.clip <= 0) launch_norm(table, rule, chunk_sums(table), {divisor}, stream);
   return cudaGetLastError();
 }
 

@@ -19,6 +19,10 @@ struct FusedTensor {
   float* second;
   int64_t count;
   bool decayed;
+  // Where a step leaves the value in bfloat16 too (null: nowhere): rows of narrow_channels
+  // elements, narrow_stride apart; 0: all one behind the other. Fewer than 2^32 elements.
+  void* narrow = nullptr;
+  int64_t narrow_channels = 0, narrow_stride = 0;
 };
 
 // What stays the same for a run.
@@ -37,15 +41,23 @@ FusedRates fused_rates(const FusedRule& rule, double learning_rate, int64_t step
 
 struct FusedEntry;
 struct FusedChunk;
+struct FusedSums;
+struct FusedRatio;
 
 // The list on the device: pointers into memory that the caller owns.
 struct FusedTable {
-  int num_tensors = 0, num_chunks = 0;
+  int num_tensors = 0, num_chunks = 0, num_items = 0;
+  int num_kept_chunks = 0;  // first in `chunks`: of tensors that LAMB reads once
+  int lamb_blocks = 0, lamb_slots = 0;
   const float** gradients = nullptr;  // [num_tensors]
   FusedEntry* entries = nullptr;      // [num_tensors]
   FusedChunk* chunks = nullptr;       // [num_chunks]
-  float* squares = nullptr;           // [3, num_chunks]: sums over a chunk
-  float* ratios = nullptr;            // [num_tensors]: LAMB's
+  FusedChunk* items = nullptr;        // [num_items]: LAMB's chunks
+  float* chunk_squares = nullptr;     // [num_chunks]: sums over gradients
+  float* tensor_squares = nullptr;    // [num_tensors], likewise
+  FusedSums* sums = nullptr;          // [num_items]
+  FusedRatio* ratios = nullptr;       // [num_tensors]
+  uint32_t* step = nullptr;           // how many there were
   FusedRates* rates = nullptr;
   float* gradient_norm = nullptr;    // of the last step, before clipping; not finite: look at it
   float* gradient_factor = nullptr;  // what the gradients were multiplied by

@@ -9,8 +9,8 @@
 namespace perceiver {
 namespace {
 
-int chunks_of(const FusedTensor& tensor) {
-  return static_cast<int>((tensor.count + kFusedChunk - 1) / kFusedChunk);
+int chunks_of(const FusedTensor& tensor, int elements) {
+  return static_cast<int>((tensor.count + elements - 1) / elements);
 }
 
 // Hands out the parts of one allocation, each aligned to 16 bytes; counts alone from null.
@@ -33,12 +33,19 @@ class Parts {
 
 FusedTable lay_out(std::span<const FusedTensor> tensors, Parts& parts) {
   FusedTable table = {.num_tensors = static_cast<int>(tensors.size())};
-  for (const FusedTensor& tensor : tensors) table.num_chunks += chunks_of(tensor);
+  for (const FusedTensor& tensor : tensors) {
+    table.num_chunks += chunks_of(tensor, kFusedChunk);
+    table.num_items += chunks_of(tensor, kLambItem);
+  }
   table.gradients = parts.take<const float*>(tensors.size());
   table.entries = parts.take<FusedEntry>(tensors.size());
   table.chunks = parts.take<FusedChunk>(table.num_chunks);
-  table.squares = parts.take<float>(3 * static_cast<size_t>(table.num_chunks));
-  table.ratios = parts.take<float>(tensors.size());
+  table.items = parts.take<FusedChunk>(table.num_items);
+  table.chunk_squares = parts.take<float>(table.num_chunks);
+  table.tensor_squares = parts.take<float>(tensors.size());
+  table.sums = parts.take<FusedSums>(table.num_items);
+  table.ratios = parts.take<FusedRatio>(tensors.size());
+  table.step = parts.take<uint32_t>(1);
   table.rates = parts.take<FusedRates>(1);
   table.gradient_norm = parts.take<float>(1);
   table.gradient_factor = parts.take<float>(1);
@@ -69,24 +76,48 @@ cudaError_t build_fused_table(std::span<const FusedTensor> tensors, void* memory
                               cudaStream_t stream) {
   Parts parts(memory);
   *table = lay_out(tensors, parts);
+  LambRoom room{};
+  cudaError_t error = lamb_room(&room);
+  table->lamb_blocks = room.blocks;
+  table->lamb_slots = room.slots;
   std::vector<const float*> gradients;
   std::vector<FusedEntry> entries;
-  std::vector<FusedChunk> chunks;
+  std::vector<FusedChunk> items, chunks;
   for (const FusedTensor& t : tensors) {
+    const int num_items = chunks_of(t, kLambItem);
     gradients.push_back(t.gradient);
-    entries.push_back({.value = t.value,
-                       .first = t.first,
-                       .second = t.second,
-                       .count = t.count,
-                       .first_chunk = static_cast<int>(chunks.size()),
-                       .num_chunks = chunks_of(t),
-                       .decayed = t.decayed});
+    entries.push_back(
+        {.value = t.value,
+         .first = t.first,
+         .second = t.second,
+         .count = t.count,
+         .narrow = static_cast<uint16_t*>(t.narrow),
+         .narrow_channels = t.narrow_stride == t.narrow_channels ? 0 : t.narrow_channels,
+         .narrow_stride = t.narrow_stride,
+         .first_item = static_cast<int>(items.size()),
+         .num_items = num_items,
+         .decayed = t.decayed,
+         .kept = num_items <= int64_t{room.blocks} * room.slots});
     const int tensor = static_cast<int>(entries.size()) - 1;
-    for (int i = 0; i < chunks_of(t); ++i) chunks.push_back({.tensor = tensor, .index = i});
+    for (int i = 0; i < num_items; ++i) items.push_back({.tensor = tensor, .index = i});
   }
-  cudaError_t error = set_gradients(*table, gradients.data(), stream);
+  for (const bool kept : {true, false}) {
+    for (size_t tensor = 0; tensor < tensors.size(); ++tensor) {
+      if (entries[tensor].kept != kept) continue;
+      for (int i = 0; i < chunks_of(tensors[tensor], kFusedChunk); ++i) {
+        chunks.push_back({.tensor = static_cast<int>(tensor), .index = i});
+      }
+    }
+    if (kept) table->num_kept_chunks = static_cast<int>(chunks.size());
+  }
+  // No sum or ratio is of a step that will be.
+  if (error == cudaSuccess) error = cudaMemsetAsync(memory, 0, parts.used(), stream);
+  if (error == cudaSuccess) error = set_gradients(*table, gradients.data(), stream);
   if (error == cudaSuccess) error = copy(table->entries, entries.data(), entries.size(), stream);
+  if (error == cudaSuccess) error = copy(table->items, items.data(), items.size(), stream);
   if (error == cudaSuccess) error = copy(table->chunks, chunks.data(), chunks.size(), stream);
+  const uint32_t one = 1;
+  if (error == cudaSuccess) error = copy(table->step, &one, 1, stream);
   return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }
 
