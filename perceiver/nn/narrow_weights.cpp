@@ -31,16 +31,23 @@ Stack new_stack(at::TensorList weights, at::ScalarType dtype, int64_t out, int64
 
 }  // namespace
 
-NarrowWeights::Scope::Scope(NarrowWeights& weights) : before_(std::exchange(current, &weights)) {
-  weights.refresh();
-}
+NarrowWeights::Scope::Scope(NarrowWeights& weights) : before_(std::exchange(current, &weights)) {}
 
 NarrowWeights::Scope::~Scope() { current = before_; }
 
 void NarrowWeights::refresh() {
   at::NoGradGuard no_grad;
-  if (!alike_.to.empty()) at::_foreach_copy_(alike_.to, alike_.from);
-  for (size_t i = 0; i < others_.to.size(); ++i) others_.to[i].copy_(others_.from[i]);
+  std::vector<Tensor> to, from;  // of the same strides: all together is faster
+  for (WeightCopy& c : copies_) {
+    if (std::exchange(c.current, true)) continue;
+    if (c.copy.strides() == c.weight.strides()) {
+      to.push_back(c.copy);
+      from.push_back(c.weight);
+    } else {
+      c.copy.copy_(c.weight);
+    }
+  }
+  if (!to.empty()) at::_foreach_copy_(to, from);
 }
 
 Tensor NarrowWeights::stacked(at::TensorList weights, at::ScalarType dtype, int64_t out,
@@ -49,9 +56,7 @@ Tensor NarrowWeights::stacked(at::TensorList weights, at::ScalarType dtype, int6
   if (known.defined()) return known;
   const Stack stack = new_stack(weights, dtype, out, in);
   for (size_t i = 0; i < weights.size(); ++i) {
-    Copies& copies = stack.parts[i].strides() == weights[i].strides() ? alike_ : others_;
-    copies.to.push_back(stack.parts[i]);
-    copies.from.push_back(weights[i].detach());
+    copies_.push_back({weights[i].detach(), stack.parts[i], /*current=*/true});
   }
   return known = stack.all;
 }

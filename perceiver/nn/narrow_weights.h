@@ -3,18 +3,26 @@
 #include <ATen/core/Tensor.h>
 
 #include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/cuda/fused_optimizer.h"
 
 namespace perceiver {
 
-// Weights as the products of a training pass take them, narrow and stacked. A pass makes all that
-// earlier passes asked for at its beginning, in a few kernels instead of one for each.
+// Weights as the products of a training pass take them, narrow and stacked. All that earlier passes
+// asked for is made before a pass, in a few kernels instead of one for each, or by the optimiser.
 class NarrowWeights {
  public:
-  // While it lives, stacked_weights() on this thread come from here, as they were at its beginning.
+  // Makes those that are not current.
+  void refresh();
+
+  // Whoever changes a weight says here which copies went along.
+  std::span<WeightCopy> copies() { return copies_; }
+
+  // While it lives, stacked_weights() on this thread come from here, as refresh() left them.
   class Scope {
    public:
     explicit Scope(NarrowWeights& weights);
@@ -28,16 +36,11 @@ class NarrowWeights {
  private:
   friend Tensor stacked_weights(at::TensorList weights, at::ScalarType dtype, int64_t out,
                                 int64_t in);
-  struct Copies {
-    std::vector<Tensor> to, from;
-  };
-
-  void refresh();
   Tensor stacked(at::TensorList weights, at::ScalarType dtype, int64_t out, int64_t in);
 
   using Key = std::tuple<const void*, size_t, at::ScalarType, int64_t, int64_t>;
   std::map<Key, Tensor> stacked_;
-  Copies alike_, others_;  // from the same strides, which is faster, and from others
+  std::vector<WeightCopy> copies_;
 };
 
 // Weights [out_i, in_i] one below the other in `dtype`, with zeros behind the last row and behind

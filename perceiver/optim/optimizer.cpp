@@ -53,12 +53,14 @@ FusedOptimizer* Optimizer::fused(double clip) {
   return fused_.get();
 }
 
-Tensor Optimizer::step(double learning_rate, const Tensor& weight, double clip) {
+Tensor Optimizer::step(double learning_rate, const Tensor& weight, double clip,
+                       std::span<WeightCopy> copies) {
   at::NoGradGuard no_grad;
   const std::vector<Tensor> all = gradients();
   if (FusedOptimizer* fast = fused(clip)) {
-    return fast->step(all, weight, learning_rate, ++steps_);
+    return fast->step(all, weight, learning_rate, ++steps_, copies);
   }
+  for (WeightCopy& c : copies) c.current = false;
   at::_foreach_div_(all, weight);
   const Tensor norm = clip_by_global_norm(all, clip);
   step(learning_rate);

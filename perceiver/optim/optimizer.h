@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,9 +37,11 @@ class Optimizer {
   void step(double learning_rate);
 
   // The same from gradients that are sums over examples of this weight, a scalar on their device,
-  // clipped to a global norm (0: never); on a GPU in a few launches. What the gradients hold after
+  // clipped to a global norm (0: never); on a GPU in a few launches, which may write copies of the
+  // parameters too: those are current after it, the others are not. What the gradients hold after
   // that is not said. -> their norm, divided and not clipped, likewise
-  Tensor step(double learning_rate, const Tensor& weight, double clip);
+  Tensor step(double learning_rate, const Tensor& weight, double clip,
+              std::span<WeightCopy> copies = {});
 
   // "first.<parameter>" and "second.<parameter>". The tensors themselves: loading copies into them.
   std::vector<std::pair<std::string, Tensor>> state() const;

@@ -150,5 +150,23 @@ TEST(FusedOptimizer, GivesWhatThePlainOneGives) {
   }
 }
 
+TEST(FusedOptimizer, WritesCopiesInBfloat16) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  const at::TensorOptions on_gpu = at::kCUDA;
+  Tensor weight = at::randn({6, 5}, on_gpu).requires_grad_();
+  weight.mutable_grad() = at::randn({6, 5}, on_gpu);
+  const Tensor stack = at::zeros({8, 8}, on_gpu.dtype(at::kBFloat16));
+  std::vector<WeightCopy> copies = {
+      {weight.detach(), stack.narrow(0, 1, 6).narrow(1, 0, 5), false},
+      {weight.detach(), at::zeros({6, 5}, on_gpu.dtype(at::kHalf)), true}};
+  Lamb lamb({{"weight", weight}}, {});
+  lamb.step(0.01, at::ones({}, on_gpu), /*clip=*/0.0, copies);
+  EXPECT_TRUE(copies[0].current);
+  EXPECT_FALSE(copies[1].current);
+  const Tensor narrow = weight.detach().to(at::kBFloat16);
+  EXPECT_TRUE(copies[0].copy.equal(narrow));
+  EXPECT_EQ(stack.count_nonzero().item<int64_t>(), narrow.count_nonzero().item<int64_t>());
+}
+
 }  // namespace
 }  // namespace perceiver

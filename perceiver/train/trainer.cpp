@@ -89,6 +89,7 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
   freeze();
   std::vector<NamedParameter> parameters;
   for (auto& item : task_.model().named_parameters()) {
+    weights_.push_back(item.value());
     if (!item.value().requires_grad()) continue;
     trained_.push_back(item.value());
     parameters.push_back({item.key(), item.value()});
@@ -167,6 +168,22 @@ double Trainer::learning_rate() const {
              : warmup_cosine(c.learning_rate, step_, c.steps, c.warmup_steps);
 }
 
+// Each change of a weight by whomsoever is counted, the optimiser's too.
+static int64_t version_of(const std::vector<Tensor>& weights) {
+  int64_t version = 0;
+  for (const Tensor& w : weights) version += w._version();
+  return version;
+}
+
+// Before a pass and not in it: a recorded one would repeat what the optimiser has done.
+void Trainer::refresh_narrow_weights() {
+  const int64_t version = version_of(weights_);
+  if (std::exchange(weights_version_, version) != version) {
+    for (WeightCopy& c : narrow_weights_.copies()) c.current = false;
+  }
+  narrow_weights_.refresh();
+}
+
 // Autograd would add to each gradient by a kernel of its own: it is left to make new ones.
 RecordedPass::Result Trainer::pass(const Example& batch) {
   const RecomputeScope recompute(config_.recompute);
@@ -210,12 +227,15 @@ Trainer::Step Trainer::step() {
   Loss all = {at::zeros({}, options_.device), at::zeros({}, options_.device)};
   for (int64_t i = 0; i < config_.accumulate; ++i) {
     const Example batch = next_batch();
+    refresh_narrow_weights();
     const auto [loss, gradients] = records ? recorded_pass_(batch) : pass(batch);
     take_gradients(gradients, i == 0);
     all.sum += loss.sum;
     all.weight += loss.weight;
   }
-  const Tensor norm = optimizer_->step(learning_rate(), all.weight.clamp_min(1e-9), config_.clip);
+  const Tensor norm = optimizer_->step(learning_rate(), all.weight.clamp_min(1e-9), config_.clip,
+                                       narrow_weights_.copies());
+  weights_version_ = version_of(weights_);
   ++step_;
   if (average_) average_->update(step_);
   return {all.sum / all.weight.clamp_min(1e-9), norm};

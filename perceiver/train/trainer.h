@@ -55,6 +55,7 @@ class Trainer {
   Example next_batch();
   double learning_rate() const;
   RecordedPass::Result pass(const Example& batch);  // forward and backward
+  void refresh_narrow_weights();
   void take_gradients(const std::vector<Tensor>& made, bool first);
   void check_finite(const Step& result, const RunFolder& folder) const;
   void evaluate_and_keep_best(RunFolder& folder);
@@ -70,6 +71,8 @@ class Trainer {
   // reach.
   std::vector<Tensor> sums_;
   NarrowWeights narrow_weights_;
+  std::vector<Tensor> weights_;   // all parameters, also frozen ones
+  int64_t weights_version_ = -1;  // that narrow_weights_ knows
   RecordedPass recorded_pass_{[this](const Example& batch) { return pass(batch); }};
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: not wanted

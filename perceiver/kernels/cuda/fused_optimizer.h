@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "perceiver/core/tensor.h"
@@ -10,6 +11,12 @@ namespace perceiver {
 struct FusedParameter {
   Tensor value, first, second;  // float32, of one size; the moments are the optimiser's
   bool decayed;
+};
+
+// A weight [out, in] and a copy of it in another dtype, whose rows may lie apart.
+struct WeightCopy {
+  Tensor weight, copy;
+  bool current;  // the copy has the weight's values
 };
 
 // A whole step of an optimiser in a few launches (cuda/optimizer.h).
@@ -26,9 +33,10 @@ class FusedOptimizer {
   virtual ~FusedOptimizer() = default;
 
   // The step with this number, from 1. The gradients count as divided by `divisor`, a scalar on
-  // their device. -> the norm of all of them before clipping, likewise
+  // their device. Copies of the parameters that the kernels can write are written too, and are
+  // current after that; the others are not. -> the norm of all gradients before clipping, likewise
   virtual Tensor step(const std::vector<Tensor>& gradients, const Tensor& divisor,
-                      double learning_rate, int64_t number) = 0;
+                      double learning_rate, int64_t number, std::span<WeightCopy> copies) = 0;
 };
 
 }  // namespace perceiver
