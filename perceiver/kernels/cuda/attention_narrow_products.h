@@ -20,8 +20,8 @@ template <typename T, int kN>
 __device__ __forceinline__ void multiply_weights(float* sums, const uint32_t (&a)[4], uint64_t b) {
   constexpr int add = 1;
   static_assert(kN == 40 || kN == 72, "add the size to the list");
-  if constexpr (kN == 40) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 40, 20, 20, 21, 22, 23, 24, 25);
-  if constexpr (kN == 72) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 72, 36, 36, 37, 38, 39, 40, 41);
+  if constexpr (kN == 40) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 1, 40, 20, 20, 21, 22, 23, 24, 25);
+  if constexpr (kN == 72) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 1, 72, 36, 36, 37, 38, 39, 40, 41);
 }
 // clang-format on
 

@@ -79,6 +79,20 @@ __device__ __forceinline__ void copy_box_to(uint16_t blocks, uint32_t to, const 
       : "memory");
 }
 
+// Starts the copy of bytes that follow each other; all numbers are multiples of 16.
+__device__ __forceinline__ void copy_bytes(uint32_t to, const void* from, uint32_t bytes,
+                                           uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+// They are wanted soon: brings them from memory to the cache of all multiprocessors.
+__device__ __forceinline__ void prefetch_bytes(const void* from, uint32_t bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+
 // Starts the copy of a box from shared memory; what is outside the array is left out. Copies
 // started by a thread belong to its group of stores once it has closed that.
 __device__ __forceinline__ void store_box(const MapBox& box, uint32_t from) {

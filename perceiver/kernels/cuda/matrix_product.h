@@ -6,13 +6,14 @@
 
 namespace perceiver::hopper {
 
-// Rows of 128 or 32 bytes, their 16-byte pieces exchanged as the copy engine writes them; the
-// number is that of the descriptor.
-enum class Swizzle : uint32_t { k128 = 1, k32 = 3 };
+// Rows of 128 or 32 bytes, their 16-byte pieces exchanged as the copy engine writes them, or of 16
+// bytes; the number is that of the descriptor.
+enum class Swizzle : uint32_t { kNone = 0, k128 = 1, k32 = 3 };
 
 // PTX's "matrix descriptor" without its start; `leading` in bytes.
 __host__ __device__ constexpr uint64_t descriptor_of(Swizzle swizzle, uint32_t leading) {
-  const uint32_t stride = swizzle == Swizzle::k128 ? 1024 : 256;  // eight rows
+  const uint32_t row = swizzle == Swizzle::k128 ? 128 : swizzle == Swizzle::k32 ? 32 : 16;
+  const uint32_t stride = 8 * row;
   return (static_cast<uint64_t>(swizzle) << 62) | (static_cast<uint64_t>(stride >> 4) << 32) |
          (static_cast<uint64_t>(leading >> 4) << 16);
 }

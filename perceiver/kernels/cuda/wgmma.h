@@ -21,6 +21,8 @@ namespace perceiver::hopper {
 #define PERCEIVER_SUMS_32(d, i) PERCEIVER_SUMS_16(d, i), PERCEIVER_SUMS_16(d, i + 16)
 #define PERCEIVER_SUMS_36(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_4(d, i + 32)
 #define PERCEIVER_SUMS_48(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_16(d, i + 32)
+#define PERCEIVER_SUMS_52(d, i) PERCEIVER_SUMS_48(d, i), PERCEIVER_SUMS_4(d, i + 48)
+#define PERCEIVER_SUMS_56(d, i) PERCEIVER_SUMS_52(d, i), PERCEIVER_SUMS_4(d, i + 52)
 #define PERCEIVER_SUMS_64(d, i) PERCEIVER_SUMS_32(d, i), PERCEIVER_SUMS_32(d, i + 32)
 #define PERCEIVER_SUMS_80(d, i) PERCEIVER_SUMS_64(d, i), PERCEIVER_SUMS_16(d, i + 64)
 #define PERCEIVER_SUMS_96(d, i) PERCEIVER_SUMS_48(d, i), PERCEIVER_SUMS_48(d, i + 48)
@@ -36,6 +38,12 @@ namespace perceiver::hopper {
 #define PERCEIVER_NAMES_48 \
   PERCEIVER_NAMES_36 \
   ", %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define PERCEIVER_NAMES_52 \
+  PERCEIVER_NAMES_48 \
+  ", %48, %49, %50, %51"
+#define PERCEIVER_NAMES_56 \
+  PERCEIVER_NAMES_52 \
+  ", %52, %53, %54, %55"
 #define PERCEIVER_NAMES_64 \
   PERCEIVER_NAMES_48 \
   ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
@@ -59,13 +67,13 @@ namespace perceiver::hopper {
       " {" PERCEIVER_NAMES_##R "}, %" #A ", %" #B ", add, 1, 1, 0, 0;\n}\n"                    \
       : PERCEIVER_SUMS_##R(sums, 0) : "l"(a), "l"(b), "r"(add))
 
-// A from registers; B with rows along the inner dimension.
-#define PERCEIVER_WGMMA_REGISTERS(N, R, A0, A1, A2, A3, B, ADD, TYPE)                          \
+// A from registers; B with rows along the inner dimension where it is TURNED.
+#define PERCEIVER_WGMMA_REGISTERS(TURNED, N, R, A0, A1, A2, A3, B, ADD, TYPE)                  \
   asm volatile(                                                                                \
       "{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\n"                                   \
       "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE                          \
       " {" PERCEIVER_NAMES_##R "}, {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #B             \
-      ", add, 1, 1, 1;\n}\n"                                                                   \
+      ", add, 1, 1, " #TURNED ";\n}\n"                                                         \
       : PERCEIVER_SUMS_##R(sums, 0)                                                            \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add))
 
@@ -91,9 +99,17 @@ __device__ __forceinline__ void product(float* sums, uint64_t a, uint64_t b, int
 template <typename T, int kN>
 __device__ __forceinline__ void product(float* sums, const uint32_t (&a)[4], uint64_t b, int add) {
   static_assert(kN == 72 || kN == 192 || kN == 256, "add the size to the list");
-  if constexpr (kN == 72) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 72, 36, 36, 37, 38, 39, 40, 41);
-  if constexpr (kN == 192) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 192, 96, 96, 97, 98, 99, 100, 101);
-  if constexpr (kN == 256) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 256, 128, 128, 129, 130, 131, 132, 133);
+  if constexpr (kN == 72) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 1, 72, 36, 36, 37, 38, 39, 40, 41);
+  if constexpr (kN == 192) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 1, 192, 96, 96, 97, 98, 99, 100, 101);
+  if constexpr (kN == 256) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 1, 256, 128, 128, 129, 130, 131, 132, 133);
+}
+
+// sums (+)= A B^T; A as above, b as an inner_descriptor.
+template <typename T, int kN>
+__device__ __forceinline__ void product_with_rows(float* sums, const uint32_t (&a)[4], uint64_t b, int add) {
+  static_assert(kN == 104 || kN == 112, "add the size to the list");
+  if constexpr (kN == 104) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 0, 104, 52, 52, 53, 54, 55, 56, 57);
+  if constexpr (kN == 112) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_REGISTERS, 0, 112, 56, 56, 57, 58, 59, 60, 61);
 }
 // clang-format on
 
