@@ -55,8 +55,8 @@ struct Problem {
         result(s.dtype, s.rows * s.sizes.out) {
     const auto [in, channels, hidden, out] = s.sizes;
     x.set(random_values(std::min(x.count(), kMost), s.mean));
-    std::vector<float> weights = random_values(
-        hidden * in, 0.0f, 1.0f / std::sqrt(static_cast<float>(channels)));
+    std::vector<float> weights =
+        random_values(hidden * in, 0.0f, 1.0f / std::sqrt(static_cast<float>(channels)));
     for (int64_t i = 0; i < hidden * in; ++i) {
       if (i % in >= channels) weights[i] = 0;
     }
@@ -153,9 +153,8 @@ void check_mlp(const Shape& s) {
   const int64_t out = s.sizes.out, step = std::max<int64_t>(1, s.rows / 150);
   double error = 0, separate_error = 0, largest = 0, squares = 0, separate_squares = 0;
   int64_t count = 0;
-  for (int64_t row = 0; row < s.rows; row += row + step < s.rows || row == s.rows - 1
-                                                 ? step
-                                                 : s.rows - 1 - row) {
+  for (int64_t row = 0; row < s.rows;
+       row += row + step < s.rows || row == s.rows - 1 ? step : s.rows - 1 - row) {
     const std::vector<double> exact = definition.row(row, false);
     const std::vector<double> separate = definition.row(row, true);
     for (int64_t o = 0; o < out; ++o, ++count) {
@@ -220,9 +219,8 @@ bool check() {
 
 void time(const Shape& s) {
   const Problem problem(s);
-  const double us = microseconds(6, [&](int, cudaStream_t stream) {
-    CUDA_OK(narrow_mlp_hopper(problem.mlp(), stream));
-  });
+  const double us = microseconds(
+      6, [&](int, cudaStream_t stream) { CUDA_OK(narrow_mlp_hopper(problem.mlp(), stream)); });
   const auto [in, channels, hidden, out] = s.sizes;
   std::printf("%-74s %7.1f us, %4.0f TFLOP/s, %4.2f TB/s\n", describe(s).c_str(), us,
               2e-6 * static_cast<double>(s.rows * hidden * (channels + out)) / us,

@@ -1,8 +1,8 @@
-#include "perceiver/kernels/cuda/narrow_mlp_hopper.h"
-
 #include <algorithm>
+#include <type_traits>
 
 #include "perceiver/kernels/cuda/device.h"
+#include "perceiver/kernels/cuda/narrow_mlp_hopper.h"
 #include "perceiver/kernels/cuda/narrow_mlp_hopper_kernel.h"
 
 namespace perceiver {
@@ -30,19 +30,19 @@ __device__ float norm_weight(int i, float sum, float bias) {
 template <typename T, int kOutputs>
 __global__ void pack_kernel(NarrowMlpWeights w, uint8_t* packed) {
   using Narrow = MlpNarrow<kOutputs>;
-  const int hidden = blockIdx.x, part = min(hidden / first_of_part(1), kMlpParts - 1);
+  const int hidden = blockIdx.x, part = part_of(hidden);
   const bool is_there = hidden < w.sizes.hidden;
   const auto at = [](const void* array, int64_t i) { return static_cast<const T*>(array)[i]; };
-  T* const first = reinterpret_cast<T*>(packed + part_at(part)) + 8 * (hidden - first_of_part(part));
+  T* const first =
+      reinterpret_cast<T*>(packed + part_at(part)) + 8 * (hidden - first_of_part(part));
   const auto element = [&](int i) -> T& {
     return first[i / 8 * piece_column_bytes(part) / 2 + i % 8];
   };
   float sum = 0;
   for (int i = threadIdx.x; i < kMlpChannels; i += 32) {
     const int channel = channel_of(i / 8, i % 8);
-    const T weight = is_there && channel < w.sizes.in
-                         ? at(w.widen, hidden * w.sizes.in + channel)
-                         : from_float<T>(0);
+    const T weight = is_there && channel < w.sizes.in ? at(w.widen, hidden * w.sizes.in + channel)
+                                                      : from_float<T>(0);
     element(i) = weight;
     sum += to_float(weight);
   }
@@ -72,11 +72,10 @@ cudaError_t start(const NarrowMlp& p, cudaStream_t stream) {
   const int64_t tiles = (p.rows + kMlpGroupRows - 1) / kMlpGroupRows;
   const int64_t processors = device_attribute(cudaDevAttrMultiProcessorCount);
   const auto blocks = static_cast<unsigned>(std::min(tiles, processors));
-  return start_early(narrow_mlp_kernel<Tile>,
-                     {dim3(blocks), dim3(kMlpThreads), Tile::kSharedBytes, stream},
-                     NarrowMlpArguments{p, static_cast<int>(tiles),
-                                        static_cast<int>(p.sizes.channels),
-                                        1.0f / static_cast<float>(p.sizes.channels)});
+  return start_early(
+      narrow_mlp_kernel<Tile>, {dim3(blocks), dim3(kMlpThreads), Tile::kSharedBytes, stream},
+      NarrowMlpArguments{p, static_cast<int>(tiles), static_cast<int>(p.sizes.channels),
+                         1.0f / static_cast<float>(p.sizes.channels)});
 }
 
 // Optical flow's own kernel, and one for all else.
@@ -84,9 +83,8 @@ template <typename T>
 cudaError_t start_for(const NarrowMlp& p, cudaStream_t stream) {
   const bool full = p.sizes.in == kMlpChannels && p.sizes.channels >= 32 * kMlpGroups;
   if (full && outputs_of_kernel(p.sizes.out) == 2) return start<MlpTile<T, 2, true>>(p, stream);
-  return with_outputs(p.sizes.out, [&](auto outputs) {
-    return start<MlpTile<T, outputs(), false>>(p, stream);
-  });
+  return with_outputs(p.sizes.out,
+                      [&](auto outputs) { return start<MlpTile<T, outputs(), false>>(p, stream); });
 }
 
 }  // namespace

@@ -17,21 +17,37 @@ struct ScaledGelu {
   static constexpr bool kQuick = std::is_same_v<T, __nv_bfloat16>;
   float linear, cubic;
 
-  __device__ __forceinline__ explicit ScaledGelu(float rstd) {
-    constexpr float kRoot = 0.79788456f, kLog2e = 1.4426950f;
-    linear = (kQuick ? kRoot : -2 * kLog2e * kRoot) * rstd;
-    cubic = 0.044715f * linear * rstd * rstd;
-  }
-  __device__ __forceinline__ float operator()(float x) const {
-    const float u = x * (linear + cubic * (x * x));
-    float y;
+  static constexpr float kRoot = 0.79788456f, kLog2e = 1.4426950f;
+  static constexpr float kScale = kQuick ? kRoot : -2 * kLog2e * kRoot;
+
+  __device__ __forceinline__ explicit ScaledGelu(float rstd)
+      : linear(kScale * rstd), cubic(0.044715f * linear * rstd * rstd) {}
+  __device__ __forceinline__ float rstd() const { return linear * (1 / kScale); }
+  // Of several numbers at once, so that none waits for another.
+  template <int kCount>
+  static __device__ __forceinline__ void apply(float (&x)[kCount], const ScaledGelu (&of)[2]) {
+    float y[kCount];
+    const auto each = [&](auto f) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) f(x[i], y[i], of[i / 2 % 2]);
+    };
+    each([](float v, float& u, const ScaledGelu&) { u = v * v; });
+    each([](float, float& u, const ScaledGelu& g) { u = g.linear + g.cubic * u; });
+    each([](float v, float& u, const ScaledGelu&) { u *= v; });
     if constexpr (kQuick) {
-      asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(u));
-      return x + x * y;
+      each([](float, float& u, const ScaledGelu&) {
+        asm("tanh.approx.f32 %0, %1;" : "=f"(u) : "f"(u));
+      });
+      each([](float& v, float u, const ScaledGelu&) { v += v * u; });
     } else {
-      asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(u));
-      asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(0.5f + 0.5f * y));
-      return x * y;
+      each([](float, float& u, const ScaledGelu&) {
+        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(u) : "f"(u));
+      });
+      each([](float, float& u, const ScaledGelu&) { u = 0.5f + 0.5f * u; });
+      each([](float, float& u, const ScaledGelu&) {
+        asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(u) : "f"(u));
+      });
+      each([](float& v, float u, const ScaledGelu&) { v *= u; });
     }
   }
 };
@@ -45,34 +61,40 @@ struct MlpOutputs {
 
   // `narrow` from the part's first two hidden channels on.
   template <int kSums>
-  __device__ __forceinline__ void add(const float (&sums)[kSums],
-                                      const ScaledGelu<T> (&gelu)[2], const float* narrow) {
+  __device__ __forceinline__ void add(const float (&sums)[kSums], const ScaledGelu<T> (&gelu)[2],
+                                      const float* narrow) {
     constexpr int kFloats = Tile::Narrow::kFloats;
+    constexpr int kTogether = 2;
 #pragma unroll
-    for (int i = 0; i < kSums / 4; ++i) {
-      float weights[kFloats];
+    for (int i = 0; i < kSums / 4; i += kTogether) {
+      float x[4 * kTogether] = {}, weights[kTogether][kFloats];
 #pragma unroll
-      for (int j = 0; j < kFloats; j += 4) {
-        reinterpret_cast<float4&>(weights[j]) = *reinterpret_cast<const float4*>(
-            narrow + (4 * i + threadIdx.x % 4) * kFloats + j);
+      for (int k = 0; k < kTogether && i + k < kSums / 4; ++k) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) x[4 * k + j] = sums[4 * (i + k) + j];
+#pragma unroll
+        for (int j = 0; j < kFloats; j += 4) {
+          reinterpret_cast<float4&>(weights[k][j]) = *reinterpret_cast<const float4*>(
+              narrow + (4 * (i + k) + threadIdx.x % 4) * kFloats + j);
+        }
       }
+      ScaledGelu<T>::apply(x, gelu);
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      for (int k = 0; k < kTogether && i + k < kSums / 4; ++k) {
 #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          const float hidden = gelu[half](sums[4 * i + 2 * half + j]);
+        for (int o = 0; o < kOutputs; ++o) {
 #pragma unroll
-          for (int o = 0; o < kOutputs; ++o) at[half][o] += hidden * weights[2 * o + j];
+          for (int j = 0; j < 4; ++j) at[j / 2][o] += x[4 * k + j] * weights[k][2 * o + j % 2];
         }
       }
     }
   }
 
   // Thread j of a quad gets row j / 2's outputs j % 2, j % 2 + 2, ...
-  __device__ __forceinline__ void share_out(const MlpNorm (&norm)[2],
+  __device__ __forceinline__ void share_out(const ScaledGelu<T> (&gelu)[2],
                                             float (&total)[kOutputs / 2]) const {
     const bool lower = threadIdx.x & 2, odd = threadIdx.x & 1;
-    const float rstd = lower ? norm[1].rstd : norm[0].rstd;
+    const float rstd = lower ? gelu[1].rstd() : gelu[0].rstd();
 #pragma unroll
     for (int i = 0; i < kOutputs / 2; ++i) {
       float row[2];
@@ -107,8 +129,7 @@ struct MlpResult {
     const T* const from = static_cast<const T*>(p.riders);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      riders[i] =
-          from && is_there(p, i) ? to_float(from[row * p.riders_stride + output(i)]) : 0.0f;
+      riders[i] = from && is_there(p, i) ? to_float(from[row * p.riders_stride + output(i)]) : 0.0f;
     }
   }
   __device__ __forceinline__ void store(const NarrowMlp& p, const float (&total)[kCount],

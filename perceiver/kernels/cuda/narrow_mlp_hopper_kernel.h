@@ -45,17 +45,16 @@ struct NarrowMlpBlock {
     for (int part = 0; part < kMlpParts; ++part) {
       const uint32_t more = part == 0 ? kNarrow : 0;
       barrier_arrive_and_expect(weights_there(part), part_bytes(part) + more);
-      copy_bytes(base + part_at(part), from + part_at(part), part_bytes(part),
-                 weights_there(part));
+      copy_bytes(base + part_at(part), from + part_at(part), part_bytes(part), weights_there(part));
       if (more == 0) continue;
-      copy_bytes(base + Tile::Narrow::kAt, from + Tile::Narrow::kAt, more,
-                 weights_there(part));
+      copy_bytes(base + Tile::Narrow::kAt, from + Tile::Narrow::kAt, more, weights_there(part));
     }
   }
   __device__ __forceinline__ void prefetch(int tile) const {
     if (tile >= args.tiles) return;
     const NarrowMlp& p = args.p;
-    const int64_t row = int64_t{tile} * kMlpGroupRows, rows = min(p.rows - row, int64_t{kMlpGroupRows});
+    const int64_t row = int64_t{tile} * kMlpGroupRows,
+                  rows = min(p.rows - row, int64_t{kMlpGroupRows});
     prefetch_bytes(static_cast<const T*>(p.x) + row * p.x_stride,
                    static_cast<uint32_t>(((rows - 1) * p.x_stride + p.sizes.in) * 2));
   }
@@ -70,8 +69,8 @@ struct NarrowMlpBlock {
 #pragma unroll
     for (int step = 0; step < kMlpSteps; ++step) {
       product_with_rows<T, width_of_part(kPart)>(
-          sums, a[step],
-          descriptor<Swizzle::kNone, kPieceColumn>(weights, 2 * step * kPieceColumn), step > 0);
+          sums, a[step], descriptor<Swizzle::kNone, kPieceColumn>(weights, 2 * step * kPieceColumn),
+          step > 0);
     }
     product_commit();
   }
@@ -88,7 +87,7 @@ struct NarrowMlpBlock {
     int tile = group * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
     if (group == 1) pass_turn(group);
     wait_for_kernels_before();
-    if (leads) prefetch(tile + stride);
+    if (Tile::kFull && leads) prefetch(tile + stride);
     MlpRows<Tile> rows;
     rows.load(p, row_of(tile));
 #pragma unroll 1
@@ -108,7 +107,7 @@ struct NarrowMlpBlock {
       float third[width_of_part(2) / 2];
       multiply<2>(third, factor.at);
       pass_turn(group);
-      if (leads) prefetch(tile + 2 * stride);
+      if (Tile::kFull && leads) prefetch(tile + 2 * stride);
       product_wait<1>();
       hold(second);
       outputs.add(second, gelu, narrow(1));
@@ -121,17 +120,18 @@ struct NarrowMlpBlock {
       keep_order();
       outputs.add(third, gelu, narrow(2));
       float total[Tile::kOutputs / 2];
-      outputs.share_out(factor.norm, total);
+      outputs.share_out(gelu, total);
       result.store(p, total, bias());
     }
   }
 
-  // A wait for what is long over. Left alone, `ptxas` puts the next rows' loads behind the work that
-  // they are to come beside, and spills registers.
+  // A wait for what is long over. Left alone, `ptxas` puts the next rows' loads behind the work
+  // that they are to come beside, and spills registers.
   __device__ __forceinline__ void keep_order() const { barrier_wait(weights_there(0), 0); }
 
   // One warpgroup's products stand before the tensor cores while the other does the rest. That is
-  // to be done before: so that `ptxas` does not put it behind the barrier, its number depends on it.
+  // to be done before: so that `ptxas` does not put it behind the barrier, its number depends on
+  // it.
   static __device__ __forceinline__ void wait_for_turn(int group, const MlpNorm (&norm)[2]) {
     const uint32_t sign = (__float_as_uint(norm[0].rstd) | __float_as_uint(norm[1].rstd)) >> 31;
     asm volatile("bar.sync %0, 256;" ::"r"(1 + group + sign) : "memory");

@@ -2,6 +2,8 @@
 // the factor of the product that it is. For device code of sm_90a alone.
 #pragma once
 
+#include <type_traits>
+
 #include "perceiver/kernels/cuda/narrow_mlp_hopper.h"
 #include "perceiver/kernels/cuda/narrow_mlp_hopper_tile.h"
 #include "perceiver/kernels/cuda/product_hopper_finish.h"
@@ -21,6 +23,16 @@ __device__ __forceinline__ uint32_t load_4_bytes(const void* from) {
   return v;
 }
 
+// Two neighbouring elements; of bfloat16 each is the upper half of a float.
+template <typename T>
+__device__ __forceinline__ float2 halves_of(uint32_t word) {
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return {__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000u)};
+  } else {
+    return unpacked<T>(word);
+  }
+}
+
 struct MlpNorm {
   float mean, rstd, deviation;
 };
@@ -35,7 +47,7 @@ struct MlpRows {
 
   // Rows behind the last are the last once more.
   __device__ __forceinline__ void load(const NarrowMlp& p, int64_t row) {
-    const int lane = threadIdx.x % 4;
+    const int lane = threadIdx.x % 4, in = static_cast<int>(p.sizes.in);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int64_t there = min(row + 8 * half, p.rows - 1);
@@ -44,46 +56,51 @@ struct MlpRows {
       const T* const tail_from = from + 2 * lane + 32 * kMlpGroups;
 #pragma unroll
       for (int i = 0; i < kMlpGroups; ++i) {
-        wide[half][i] = Tile::kFull || 32 * i + 8 * lane < p.sizes.in
-                            ? load_16_bytes(wide_from + 32 * i)
-                            : uint4{};
+        wide[half][i] =
+            Tile::kFull || 32 * i + 8 * lane < in ? load_16_bytes(wide_from + 32 * i) : uint4{};
       }
-      const bool has_tail = Tile::kFull || 32 * kMlpGroups < p.sizes.in;
+      const bool has_tail = Tile::kFull || 32 * kMlpGroups < in;
       tail[half] = has_tail ? load_4_bytes(tail_from) : 0;
     }
   }
 
-  // `share` is 1 / channels. Sums are taken from a number on that is near the mean, that of 32 channels, so that a large
-  // mean does not cost digits.
+  // `share` is 1 / channels. Sums are taken from a number on that is near the mean, that of 32
+  // channels, so that a large mean does not cost digits.
   __device__ __forceinline__ MlpNorm norm(int half, int channels, float share) const {
     constexpr float kEpsilon = 1e-5f;
     float first = 0;
     each_word(wide[half][0], 0, [&](uint32_t word, int channel) {
-      const float2 x = unpacked<T>(word);
+      const float2 x = halves_of<T>(word);
       first += counts(channel, channels) ? x.x : 0.0f;
       first += counts(channel + 1, channels) ? x.y : 0.0f;
     });
     const float origin = quad_sum(first) * (Tile::kFull ? 1.0f / 32 : 1.0f / min(channels, 32));
-    float2 sum{}, squares{};
-    const auto add = [&](float x, bool is_there, float& to, float& squares_to) {
-      const float away = is_there ? x - origin : 0.0f;
-      to += away;
-      squares_to += away * away;
-    };
+    float sum = 0, squares[4] = {};
 #pragma unroll
     for (int i = 0; i < kMlpGroups; ++i) {
-      each_word(wide[half][i], 32 * i, [&](uint32_t word, int channel) {
-        const float2 x = unpacked<T>(word);
-        add(x.x, counts(channel, channels), sum.x, squares.x);
-        add(x.y, counts(channel + 1, channels), sum.y, squares.y);
-      });
+      float away[8];
+      const uint32_t words[] = {wide[half][i].x, wide[half][i].y, wide[half][i].z, wide[half][i].w};
+      const int channel = 32 * i + 8 * static_cast<int>(threadIdx.x % 4);
+#pragma unroll
+      for (int j = 0; j < 8; j += 2) {
+        const float2 x = halves_of<T>(words[j / 2]);
+        away[j] = counts(channel + j, channels) ? x.x - origin : 0.0f;
+        away[j + 1] = counts(channel + j + 1, channels) ? x.y - origin : 0.0f;
+      }
+      sum +=
+          ((away[0] + away[1]) + (away[2] + away[3])) + ((away[4] + away[5]) + (away[6] + away[7]));
+#pragma unroll
+      for (int j = 0; j < 8; ++j) squares[j % 4] += away[j] * away[j];
     }
-    const float2 x = unpacked<T>(tail[half]);
+    const float2 x = halves_of<T>(tail[half]);
     const int channel = 32 * kMlpGroups + 2 * static_cast<int>(threadIdx.x % 4);
-    add(x.x, channel < channels, sum.x, squares.x);
-    add(x.y, channel + 1 < channels, sum.y, squares.y);
-    const float mean = quad_sum(sum.x + sum.y) * share;
-    const float variance = quad_sum(squares.x + squares.y) * share - mean * mean;
+    const float2 last = {channel < channels ? x.x - origin : 0.0f,
+                         channel + 1 < channels ? x.y - origin : 0.0f};
+    sum += last.x + last.y;
+    squares[0] += last.x * last.x, squares[1] += last.y * last.y;
+    const float mean = quad_sum(sum) * share;
+    const float variance =
+        quad_sum((squares[0] + squares[1]) + (squares[2] + squares[3])) * share - mean * mean;
     const float square = fmaxf(variance, 0.0f) + kEpsilon, rstd = rsqrtf(square);
     return {origin + mean, rstd, square * rstd};
   }
@@ -107,8 +124,7 @@ struct MlpFactor {
   uint32_t at[kMlpSteps][4];  // of each step two words of either row
   MlpNorm norm[2];
 
-  __device__ __forceinline__ void set(const MlpRows<Tile>& rows, int channels,
-                                      float share) {
+  __device__ __forceinline__ void set(const MlpRows<Tile>& rows, int channels, float share) {
 #pragma unroll
     for (int i = 0; i < kMlpGroups; ++i) {
       const uint4 upper = rows.wide[0][i], lower = rows.wide[1][i];

@@ -20,6 +20,7 @@ static_assert(kMlpChannels == 32 * kMlpGroups + 8);
 constexpr int kMlpParts = 3;
 __host__ __device__ constexpr int first_of_part(int part) { return 112 * part; }
 __host__ __device__ constexpr int width_of_part(int part) { return part < 2 ? 112 : 104; }
+__host__ __device__ constexpr int part_of(int hidden) { return hidden / 112; }
 static_assert(first_of_part(2) + width_of_part(2) == kMlpHidden);
 
 // Weights of a part: pieces of eight channels, 16 bytes, of eight hidden channels follow each other
@@ -30,7 +31,9 @@ __host__ __device__ constexpr uint32_t piece_column_bytes(int part) {
   return width_of_part(part) * 16;
 }
 __host__ __device__ constexpr uint32_t part_at(int part) { return first_of_part(part) * kMlpRow; }
-__host__ __device__ constexpr uint32_t part_bytes(int part) { return width_of_part(part) * kMlpRow; }
+__host__ __device__ constexpr uint32_t part_bytes(int part) {
+  return width_of_part(part) * kMlpRow;
+}
 constexpr uint32_t kMlpWeightBytes = kMlpHidden * kMlpRow;
 
 // The channel that is element `i` of a piece. Of 32 channels thread j of a row's quad holds 8 j and
