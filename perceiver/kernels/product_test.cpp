@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "perceiver/kernels/cuda/narrow_mlp.h"
 #include "perceiver/kernels/cuda/normed_product.h"
 #include "perceiver/kernels/cuda/product.h"
 
@@ -180,6 +181,50 @@ TEST(NormedProduct, OnHopperLeavesTheMomentsOfItsRows) {
     const Tensor squares = (values - mean).square().sum(1);
     EXPECT_LE(apart(rows.moments.select(1, part).select(1, 1) / squares, at::ones_like(squares)),
               1e-5);
+  }
+}
+
+// riders + GELU(LayerNorm(x) widen^T + bias) narrow^T + bias, rounded at each step.
+Tensor by_definition(const Tensor& x, const NarrowMlpLayers& l, const Tensor& riders,
+                     at::ScalarType dtype) {
+  const NormedLayer& widen = l.widen;
+  const Tensor normed =
+      at::layer_norm(x.narrow(-1, 0, widen.channels).to(dtype), {widen.channels}, {}, {}, 1e-5);
+  const Tensor weight = widen.weight.narrow(1, 0, widen.channels).to(dtype);
+  const Tensor hidden = at::gelu(at::linear(normed, weight, widen.bias.to(dtype)), "tanh");
+  return riders.to(dtype) + at::linear(hidden, l.narrow.to(dtype), l.narrow_bias.to(dtype));
+}
+
+TEST(NarrowMlp, OnHopperIsAsExactAsItsProducts) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  struct Sizes {
+    std::vector<int64_t> x;
+    int64_t channels, hidden, outputs;
+  };
+  for (const auto dtype : {at::kBFloat16, at::kHalf}) {
+    const auto options = at::TensorOptions(at::kCUDA).dtype(dtype);
+    for (const Sizes& s : {Sizes{{2, 1000, 328}, 322, 328, 2},
+                           {{1, 1, 328}, 322, 328, 2},
+                           {{3, 333, 264}, 261, 264, 2},
+                           {{2, 100, 64}, 64, 128, 6}}) {
+      at::manual_seed(3);
+      const int64_t in = s.x.back();
+      const Tensor x = at::randn(s.x, options) + 0.5;
+      Tensor weight = at::randn({s.hidden, in}, options) / std::sqrt(static_cast<double>(in));
+      weight.narrow(1, s.channels, in - s.channels).zero_();
+      const NarrowMlpLayers layers{
+          {weight, at::randn({s.hidden}, options), weight.sum({1}, false, at::kFloat), s.channels},
+          at::randn({s.outputs, s.hidden}, options) / std::sqrt(static_cast<double>(s.hidden)),
+          at::randn({s.outputs}, options)};
+      if (!cuda_narrow_mlp_takes(layers)) GTEST_SKIP() << "needs compute capability 9.0";
+      std::vector<int64_t> sizes = s.x;
+      sizes.back() = 8;
+      const Tensor riders = at::randn(sizes, options).narrow(-1, 1, s.outputs);
+      const Tensor exact = by_definition(x, layers, riders, at::kDouble);
+      const Tensor got = cuda_narrow_mlp(x, layers, cuda_packed_narrow_mlp(layers), riders);
+      EXPECT_LE(apart(got, exact), 2 * apart(by_definition(x, layers, riders, dtype), exact) + 1e-3)
+          << dtype << ", " << s.channels << " channels";
+    }
   }
 }
 

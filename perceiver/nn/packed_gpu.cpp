@@ -6,6 +6,7 @@
 
 #include "perceiver/core/repeated.h"
 #include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/cuda/narrow_mlp.h"
 #include "perceiver/kernels/normalised_rows.h"
 #include "perceiver/kernels/product.h"
 #include "perceiver/kernels/wide_attention.h"
@@ -199,10 +200,35 @@ class PackedForGpu : public PackedAttend {
     return at::linear(z, output.weight.to(dtype_), output.bias.to(dtype_));
   }
 
+  // Where a kernel does all of it, the weights of the MLP with its folded output.
+  struct NarrowMlp {
+    NarrowMlpLayers layers;
+    Tensor packed = {};  // undefined: there is no kernel
+  };
+  const NarrowMlp& narrow_mlp(const FoldedOutput& folded) {
+    return made(narrow_mlp_, [&] {
+      const PaddedLinear last(folded.of_hidden, dtype_, parts_.output.weight.size(0), hidden_);
+      NarrowMlp mlp{
+          {{widen_.weight, widen_.bias, widen_.column_sums, channels_}, last.weight, last.bias}};
+      if (parts_.semantics.gelu == Gelu::kTanh && cuda_narrow_mlp_takes(mlp.layers)) {
+        mlp.packed = cuda_packed_narrow_mlp(mlp.layers);
+      }
+      return mlp;
+    });
+  }
+
   Tensor with_folded_output(const Added& a) {
-    const Tensor sum = a.sum.rows.narrow(2, 0, padded_), hidden = widened(a);
+    const Tensor sum = a.sum.rows.narrow(2, 0, padded_);
     const int64_t outputs = parts_.output.weight.size(0), padded = padded_channels(outputs);
     const FoldedOutput& folded = folded_output();
+    if (a.of_sum.defined()) {
+      const NarrowMlp& mlp = narrow_mlp(folded);
+      if (mlp.packed.defined()) {
+        return cuda_narrow_mlp(sum, mlp.layers, mlp.packed,
+                               a.of_sum.narrow(2, riders_at(), outputs));
+      }
+    }
+    const Tensor hidden = widened(a);
     if (a.of_sum.defined()) {
       const PaddedLinear& of_hidden = made(of_hidden_, [&] {
         const LinearMap& map = folded.of_hidden;
@@ -371,6 +397,7 @@ class PackedForGpu : public PackedAttend {
   PaddedNormedLinear widen_;
   std::optional<PaddedLinear> narrow_;
   std::optional<FoldedOutput> folded_output_;
+  std::optional<NarrowMlp> narrow_mlp_;
   std::optional<PaddedLinear> of_sum_, of_hidden_, of_hidden_alone_;
   std::optional<PaddedNormedLinear> qkv_;
   std::optional<PaddedLinear> query_, key_value_, output_;

@@ -3,6 +3,7 @@
 #include "perceiver/kernels/cuda/fused_optimizer.h"
 #include "perceiver/kernels/cuda/glue.h"
 #include "perceiver/kernels/cuda/narrow_glue.h"
+#include "perceiver/kernels/cuda/narrow_mlp.h"
 #include "perceiver/kernels/cuda/normed_product.h"
 #include "perceiver/kernels/cuda/product.h"
 #include "perceiver/kernels/cuda/resident_glue.h"
@@ -47,6 +48,14 @@ MeasuredRows cuda_multiplied_and_measured(const Product&, int64_t) { refuse(); }
 bool cuda_normed_product_takes(const MeasuredRows&, const NormedLayer&) { return false; }
 
 Tensor cuda_multiplied_normed(const MeasuredRows&, const NormedLayer&, bool) { refuse(); }
+
+bool cuda_narrow_mlp_takes(const NarrowMlpLayers&) { return false; }
+
+Tensor cuda_packed_narrow_mlp(const NarrowMlpLayers&) { refuse(); }
+
+Tensor cuda_narrow_mlp(const Tensor&, const NarrowMlpLayers&, const Tensor&, const Tensor&) {
+  refuse();
+}
 
 bool cuda_scores_take(const Tensor&) { return false; }
 
