@@ -1,7 +1,7 @@
 // attention_resident and its gradients against the same in double, then their times at the paper's
 // sizes. One line, from the root of the repository:
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -cudart static
-//     bench/cuda_{bench,resident_bench}.cu perceiver/kernels/cuda/attention_resident.cu
+//     bench/cuda_{bench,resident_bench}.cu perceiver/kernels/cuda/{attention_resident,copy_map}.cu
 //     -o resident_bench && ./resident_bench [check | time]
 #include <algorithm>
 #include <cmath>
@@ -266,6 +266,8 @@ bool check_shapes() {
   }
   check({1, 8, 256, 256, 32, 160}, false);
   check({17, 8, 256, 256, 32, 160}, false);
+  check({150, 2, 64, 96, 32, 160}, false);  // three heads a multiprocessor
+  check({150, 2, 130, 130, 32, 96}, true);
   check({1, 2, 512, 512, 32, 32}, true);
   return end_section();
 }

@@ -39,8 +39,9 @@ __device__ __forceinline__ void fetch_tile(const NarrowArguments& args,
   const int4 of = shared.work(round);
   hopper::barrier_wait(shared.empty(to), to.phase ^ 1);
   hopper::barrier_arrive_and_expect(barrier, 2 * Tile::kKeyBytes);
-  copy_rows(shared.keys(to), args.maps.k, tile * kTileKeys, of.y, of.x, barrier);
-  copy_rows(shared.values(to), args.maps.v, tile * kTileKeys, of.y, of.x, barrier);
+  hopper::copy_head_box(shared.keys(to), {&args.maps.k, 0, tile * kTileKeys, of.y, of.x}, barrier);
+  hopper::copy_head_box(shared.values(to), {&args.maps.v, 0, tile * kTileKeys, of.y, of.x},
+                        barrier);
 }
 
 template <class Tile>
@@ -66,8 +67,8 @@ struct NarrowWarpgroup {
   __device__ __forceinline__ void fetch_queries(const int4& of, uint32_t round) const {
     const uint32_t barrier = shared.queries_full(group, round);
     hopper::barrier_arrive_and_expect(barrier, Tile::kQueryBytes);
-    copy_rows(shared.queries(group, round), args.maps.q, of.z + group * kGroupQueries, of.y, of.x,
-              barrier);
+    hopper::copy_head_box(shared.queries(group, round),
+                          {&args.maps.q, 0, of.z + group * kGroupQueries, of.y, of.x}, barrier);
   }
 
   // All four warps must be done with the queries of the round before this one. Where a round's work

@@ -125,14 +125,4 @@ __device__ __forceinline__ uint32_t barrier_test(uint32_t barrier, uint32_t phas
   return over;
 }
 
-// Starts the copy of a head's rows from `row` on; rows behind the last arrive as zeros.
-__device__ __forceinline__ void copy_rows(uint32_t to, const CUtensorMap& map, int row, int head,
-                                          int example, uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(to),
-      "l"(&map), "r"(0), "r"(row), "r"(head), "r"(example), "r"(barrier)
-      : "memory");
-}
-
 }  // namespace perceiver::narrow

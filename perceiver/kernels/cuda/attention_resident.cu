@@ -5,6 +5,7 @@
 #include "perceiver/kernels/cuda/attention_resident_forward_hopper.h"
 #include "perceiver/kernels/cuda/attention_resident_gradient.h"
 #include "perceiver/kernels/cuda/attention_resident_gradient_hopper.h"
+#include "perceiver/kernels/cuda/copy_map.h"
 #include "perceiver/kernels/cuda/device.h"
 #include "perceiver/kernels/cuda/kernel_order.h"
 
@@ -63,22 +64,65 @@ cudaError_t start_forward(const ResidentAttention& a, cudaStream_t stream) {
                      {blocks, dim3(kThreads), spread ? std::max(bytes, alone) : bytes, stream}, a);
 }
 
+struct Rows {
+  const void* data;
+  int64_t batch, head, row;
+};
+bool is_on_16_bytes(const Rows& x) {
+  return (reinterpret_cast<uintptr_t>(x.data) | 2 * (x.batch | x.head | x.row)) % 16 == 0;
+}
+
+cudaError_t make_map(const ResidentAttention& a, const Rows& x, int rows, int channels,
+                     CUtensorMap* map) {
+  return make_copy_map<4>({.bfloat16 = a.bfloat16,
+                           .data = x.data,
+                           .sizes = {channels, rows, a.heads, x.batch == 0 ? 1 : a.batch},
+                           .strides = {x.row, x.head, x.batch},
+                           .box = {32, kTileRows, 1, 1}},
+                          map);
+}
+cudaError_t make_maps(const ResidentAttention& a, const Rows& out, HopperForwardMaps* maps) {
+  const auto make = [&](const Rows& x, int rows, int channels, CUtensorMap* map) {
+    return make_map(a, x, rows, channels, map);
+  };
+  const auto rows_of = [](const HeadRows& x) { return Rows{x.data, x.batch, x.head, x.row}; };
+  cudaError_t error = make(rows_of(a.q), a.queries, a.qk_channels, &maps->q);
+  if (error == cudaSuccess) error = make(rows_of(a.k), a.keys, a.qk_channels, &maps->k);
+  if (error == cudaSuccess) error = make(rows_of(a.v), a.keys, a.v_channels, &maps->v);
+  if (error != cudaSuccess || out.data == nullptr) return error;
+  return make(out, a.queries, a.v_channels, &maps->out);
+}
+
 template <typename T, int F, int V>
 cudaError_t start_hopper_forward(const ResidentAttention& a, cudaStream_t stream) {
-  const HopperForwardMemory<F, V> memory(a.queries, a.keys);
-  const int works = heads_of(a) * memory.query_blocks(a.queries);
+  HopperForward<F, V> args{
+      .a = a, .maps = {}, .at = {a.queries, a.keys}, .buffers = 1, .staged = false};
+  const Rows out = {a.out.data, a.out.batch, a.out.head, a.out.row};
+  args.staged = args.at.tiles >= args.at.warpgroups && is_on_16_bytes(out);
+  const cudaError_t error = make_maps(a, args.staged ? out : Rows{}, &args.maps);
+  if (error != cudaSuccess) return error;
+  const int works = heads_of(a) * args.at.query_blocks(a.queries);
   const int blocks = std::min(works, multiprocessors());
-  const int buffers = works > blocks && 2 * memory.end <= room() ? 2 : 1;
-  return start_early(hopper_attend_kernel<T, F, V>,
-                     {dim3(blocks), dim3(128 * memory.warpgroups), buffers * memory.end, stream}, a,
-                     memory, buffers);
+  if (works > blocks && args.at.bytes(2) <= room()) args.buffers = 2;
+  return start_early(
+      hopper_attend_kernel<T, F, V>,
+      {dim3(blocks), dim3(128 * args.at.warpgroups), args.at.bytes(args.buffers), stream}, args);
+}
+
+// The copy engine goes by strides that are not 0, but for the queries' examples.
+bool maps_take(const ResidentAttention& a) {
+  const auto moves = [&](const HeadRows& x, int rows) {
+    return (x.head != 0 || a.heads == 1) && (x.row != 0 || rows == 1);
+  };
+  return moves(a.q, a.queries) && moves(a.k, a.keys) && moves(a.v, a.keys) &&
+         (a.batch == 1 || (a.k.batch != 0 && a.v.batch != 0));
 }
 
 // Where products are most of the work and there are more heads than half the multiprocessors.
 template <int F, int V>
 bool hopper_forward_pays(const ResidentAttention& a) {
   const HopperForwardMemory<F, V> memory(a.queries, a.keys);
-  return is_hopper() && memory.end <= room() &&
+  return is_hopper() && memory.bytes(1) <= room() && maps_take(a) &&
          2 * heads_of(a) * memory.query_blocks(a.queries) > multiprocessors();
 }
 

@@ -157,18 +157,29 @@ struct WarpQueries {
   }
 };
 
+// What a row's sums are multiplied with when they are complete.
+struct RowFactors {
+  float low, high;
+};
+
+// Of a warp's rows from `first` on; their sums become those of all keys.
+__device__ inline RowFactors store_log_sums(const ResidentAttention& a, const HeadPlace& of,
+                                            int first, RunningRow& low, RunningRow& high) {
+  const int lane = threadIdx.x % 32, row = first + lane / 4;
+  low.sum = quad_sum(low.sum), high.sum = quad_sum(high.sum);
+  if (lane % 4 == 0) {
+    float* const log_sums = figures_of(a.log_sum_exp, a, of);
+    if (row < a.queries) log_sums[row] = low.log_sum();
+    if (row + 8 < a.queries) log_sums[row + 8] = high.log_sum();
+  }
+  return {low.sum > 0.0f ? 1.0f / low.sum : 0.0f, high.sum > 0.0f ? 1.0f / high.sum : 0.0f};
+}
+
 template <typename T, int V>
 __device__ void store_queries(const ResidentAttention& a, const HeadPlace& of, int first,
                               const float (&sums)[V / 8][4], RunningRow low, RunningRow high) {
-  const int lane = threadIdx.x % 32;
-  low.sum = quad_sum(low.sum), high.sum = quad_sum(high.sum);
-  store_rows(rows_of<T>(a.out, of), a.out.row, first, a.queries, sums,
-             low.sum > 0.0f ? 1.0f / low.sum : 0.0f, high.sum > 0.0f ? 1.0f / high.sum : 0.0f);
-  if (lane % 4 != 0) return;
-  float* const log_sums = figures_of(a.log_sum_exp, a, of);
-  const int row = first + lane / 4;
-  if (row < a.queries) log_sums[row] = low.log_sum();
-  if (row + 8 < a.queries) log_sums[row + 8] = high.log_sum();
+  const RowFactors by = store_log_sums(a, of, first, low, high);
+  store_rows(rows_of<T>(a.out, of), a.out.row, first, a.queries, sums, by.low, by.high);
 }
 
 // The parts that warps have of the same queries, to one; sums over them are in the warps' order.

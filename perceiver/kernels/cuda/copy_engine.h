@@ -93,6 +93,19 @@ __device__ __forceinline__ void prefetch_bytes(const void* from, uint32_t bytes)
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 
+// A box of heads' rows, [B, H, R, C].
+struct HeadBox {
+  const CUtensorMap* map;
+  int channel, row, head, example;
+};
+__device__ __forceinline__ void copy_head_box(uint32_t to, const HeadBox& box, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(to),
+      "l"(box.map), "r"(box.channel), "r"(box.row), "r"(box.head), "r"(box.example), "r"(barrier)
+      : "memory");
+}
+
 // Starts the copy of a box from shared memory; what is outside the array is left out. Copies
 // started by a thread belong to its group of stores once it has closed that.
 __device__ __forceinline__ void store_box(const MapBox& box, uint32_t from) {
@@ -100,6 +113,13 @@ __device__ __forceinline__ void store_box(const MapBox& box, uint32_t from) {
       "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(
           box.map),
       "r"(box.channel), "r"(box.row), "r"(box.batch), "r"(from)
+      : "memory");
+}
+__device__ __forceinline__ void store_head_box(const HeadBox& box, uint32_t from) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::
+          "l"(box.map),
+      "r"(box.channel), "r"(box.row), "r"(box.head), "r"(box.example), "r"(from)
       : "memory");
 }
 __device__ __forceinline__ void close_group_of_stores() {
