@@ -56,7 +56,7 @@ __device__ __forceinline__ void attend_carefully(const NarrowAttention& a,
         if (key + n * 8 + part * 2 + i % 2 >= a.keys) scores[n][i] = -INFINITY;
       }
     }
-    resident::weigh(scores, sums, low, high, scale);
+    resident::follow(sums, resident::weigh(scores, low, high, scale));
     uint32_t weights[4];
     round_to_factors<T>(weights, scores[0], scores[1]);
 #pragma unroll

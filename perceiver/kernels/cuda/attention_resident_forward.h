@@ -96,25 +96,36 @@ __device__ __forceinline__ void hide(float (&s)[kTiles][4], const float* offsets
   }
 }
 
-// Scores [16, 8 * kTiles] of a warp's queries become weights; sums so far follow where the origin
-// of their row moves.
-template <int kTiles, int kSumTiles>
-__device__ __forceinline__ void weigh(float (&s)[kTiles][4], float (&sums)[kSumTiles][4],
-                                      RunningRow& low, RunningRow& high, float scale) {
+// What the origins of two rows have moved by: sums so far are multiplied with it.
+struct RowMoves {
+  bool any = false;  // of the warp's rows
+  float low = 1.0f, high = 1.0f;
+};
+
+template <int kTiles>
+__device__ __forceinline__ void follow(float (&sums)[kTiles][4], const RowMoves& moves) {
+  if (!moves.any) return;
+#pragma unroll
+  for (int n = 0; n < kTiles; ++n) {
+    sums[n][0] *= moves.low, sums[n][1] *= moves.low;
+    sums[n][2] *= moves.high, sums[n][3] *= moves.high;
+  }
+}
+
+// Scores [16, 8 * kTiles] of a warp's queries become weights.
+template <int kTiles>
+__device__ __forceinline__ RowMoves weigh(float (&s)[kTiles][4], RunningRow& low, RunningRow& high,
+                                          float scale) {
   float most_low = -INFINITY, most_high = -INFINITY;
 #pragma unroll
   for (int n = 0; n < kTiles; ++n) {
     most_low = fmaxf(most_low, fmaxf(s[n][0], s[n][1]));
     most_high = fmaxf(most_high, fmaxf(s[n][2], s[n][3]));
   }
-  most_low = quad_max(most_low) * scale, most_high = quad_max(most_high) * scale;
+  most_low *= scale, most_high *= scale;
+  RowMoves moves;
   if (__any_sync(0xffffffffu, low.is_left_behind(most_low) || high.is_left_behind(most_high))) {
-    const float less_low = low.move(most_low), less_high = high.move(most_high);
-#pragma unroll
-    for (int n = 0; n < kSumTiles; ++n) {
-      sums[n][0] *= less_low, sums[n][1] *= less_low;
-      sums[n][2] *= less_high, sums[n][3] *= less_high;
-    }
+    moves = {true, low.move(quad_max(most_low)), high.move(quad_max(most_high))};
   }
   const float low_start = low.start(), high_start = high.start();
 #pragma unroll
@@ -126,6 +137,7 @@ __device__ __forceinline__ void weigh(float (&s)[kTiles][4], float (&sums)[kSumT
     low.sum += s[n][0] + s[n][1];
     high.sum += s[n][2] + s[n][3];
   }
+  return moves;
 }
 
 // Sixteen queries of a warp, and what the keys that it has seen make of them.
@@ -260,7 +272,7 @@ __global__ void __launch_bounds__(kThreads, V <= 32 ? 3 : 2)
     typename WarpQueries<T, F, V, kRowGroups>::Scores s = {};
     multiply_rows<F>(s, mine.q, keys + begin * Memory::kKeyRow);
     if (a.kv_mask != nullptr || begin + kStep > a.keys) hide(s, offsets + begin);
-    weigh(s, mine.sums, mine.low, mine.high, scale);
+    follow(mine.sums, weigh(s, mine.low, mine.high, scale));
     mine.multiply_values(s, values + begin * Memory::kValueRow);
   }
   if constexpr (Memory::kKeyGroups > 1) {

@@ -10,9 +10,11 @@
 
 namespace perceiver::resident {
 
-// A block has up to four warpgroups of 64 queries. Scores are computed for 32 keys at once: with
-// their weights and the sums they are registers.
-inline constexpr int kMostWarpgroups = 4, kStepKeys = 32;
+// A block has up to four warpgroups of 64 queries. Scores are computed for 32 keys at once or, of
+// many channels, 16: with the weights of those before and the sums they are registers.
+inline constexpr int kMostWarpgroups = 4;
+template <int V>
+inline constexpr int kKeysAtOnce = V > 96 ? 16 : 32;
 
 // Rows come in tiles of 64, the columns of each by themselves.
 inline constexpr int kTileRows = 64, kTileColumn = kTileRows * kColumnRow;
@@ -41,9 +43,10 @@ struct HopperForwardMemory {
   }
 };
 
-// A warpgroup's 64 queries: the products with 32 keys.
+// A warpgroup's 64 queries: the products with some keys.
 template <typename T, int F, int V>
 struct WarpgroupQueries {
+  static constexpr int kStepKeys = kKeysAtOnce<V>;
   float scores[kStepKeys / 8][4], sums[V / 8][4];
   uint32_t weights[kStepKeys / 16][4];
   RunningRow low, high;
@@ -94,6 +97,7 @@ struct HopperAttend {
   uint8_t* const memory;
   const uint32_t base;
   const int group;  // of the thread's warpgroup
+  static constexpr int kStepKeys = kKeysAtOnce<V>;
 
   // Blocks of queries are numbered through; those of a head follow each other.
   __device__ HeadPlace place(int index) const {
@@ -143,27 +147,52 @@ struct HopperAttend {
     }
   }
 
+  // The last keys' values are multiplied while these keys' scores become weights, and the next
+  // keys' scores before these keys' values: the tensor cores are never without work for long.
   __device__ __forceinline__ void attend(WarpgroupQueries<T, F, V>& mine, int buffer) const {
     const float scale = a.scale * std::numbers::log2e_v<float>;
     const uint32_t from = base + buffer * at.end, queries = from + group * Memory::kKeys;
-#pragma unroll 1
-    for (int first = 0; first < at.tiles * kTileRows; first += kStepKeys) {
-      const uint32_t tile = first / kTileRows, row = first % kTileRows * kColumnRow;
-      mine.start_scores(queries, from + at.keys + tile * Memory::kKeys + row);
-      hopper::product_wait<0>();
+    const auto rows_at = [](uint32_t tiles, uint32_t tile_bytes, int row) {
+      return tiles + row / kTileRows * tile_bytes + row % kTileRows * kColumnRow;
+    };
+    const auto start_scores = [&](int first) {
+      mine.start_scores(queries, rows_at(from + at.keys, Memory::kKeys, first));
+    };
+    const auto start_values = [&](int first) {
+      mine.start_values(rows_at(from + at.values, Memory::kValues, first), first > 0);
+    };
+    const auto weigh_scores = [&](int first) {
       hold_tiles(mine.scores);
       if (a.kv_mask != nullptr || first + kStepKeys > a.keys) {
         hide(mine.scores, offsets(buffer) + first);
       }
-      weigh(mine.scores, mine.sums, mine.low, mine.high, scale);
+      const RowMoves moves = weigh(mine.scores, mine.low, mine.high, scale);
+      hold_tiles(mine.scores);
+      return moves;
+    };
+    start_scores(0);
+    hopper::product_wait<0>();
+    RowMoves moves = weigh_scores(0);
+    int first = 0;
+#pragma unroll 1
+    for (;; first += kStepKeys) {
+      hopper::product_wait<0>();
+      hold_tiles(mine.sums);
+      hold_tiles(mine.scores);  // the weights' registers are in use until here
+      follow(mine.sums, moves);
 #pragma unroll
       for (int k = 0; k < kStepKeys / 16; ++k) {
         round_to_factors<T>(mine.weights[k], mine.scores[2 * k], mine.scores[2 * k + 1]);
       }
-      mine.start_values(from + at.values + tile * Memory::kValues + row, first > 0);
-      hopper::product_wait<0>();
-      hold_tiles(mine.sums);
+      if (first + kStepKeys == at.tiles * kTileRows) break;
+      start_scores(first + kStepKeys);
+      start_values(first);
+      hopper::product_wait<1>();
+      moves = weigh_scores(first + kStepKeys);
     }
+    start_values(first);
+    hopper::product_wait<0>();
+    hold_tiles(mine.sums);
   }
 
   // Through shared memory, in boxes as the values came, while the next head is worked on.

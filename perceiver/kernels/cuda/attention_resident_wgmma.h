@@ -83,7 +83,8 @@ __device__ __forceinline__ void multiply_factors(float* sums, const uint32_t (&a
 // The same with both in shared memory, both with rows along the outer dimension or both turned.
 template <typename T, int kN, bool kTurned>
 __device__ __forceinline__ void multiply_columns(float* sums, uint64_t a, uint64_t b, int add) {
-  static_assert(kN == 32 || kN == 64, "add the size to the list");
+  static_assert(kN == 16 || kN == 32 || kN == 64, "add the size to the list");
+  if constexpr (kN == 16) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_COLUMNS, 16, 8, 8, 9, 10, 11);
   if constexpr (kN == 32) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_COLUMNS, 32, 16, 16, 17, 18, 19);
   if constexpr (kN == 64) PERCEIVER_BY_TYPE(PERCEIVER_WGMMA_COLUMNS, 64, 32, 32, 33, 34, 35);
 }

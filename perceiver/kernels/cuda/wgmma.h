@@ -14,6 +14,7 @@ namespace perceiver::hopper {
 // clang-format off
 #define PERCEIVER_SUMS_4(d, i)                                                            \
   "+f"((d)[i]), "+f"((d)[i + 1]), "+f"((d)[i + 2]), "+f"((d)[i + 3])
+#define PERCEIVER_SUMS_8(d, i) PERCEIVER_SUMS_4(d, i), PERCEIVER_SUMS_4(d, i + 4)
 #define PERCEIVER_SUMS_16(d, i)                                                           \
   PERCEIVER_SUMS_4(d, i), PERCEIVER_SUMS_4(d, i + 4), PERCEIVER_SUMS_4(d, i + 8),         \
       PERCEIVER_SUMS_4(d, i + 12)
@@ -27,6 +28,7 @@ namespace perceiver::hopper {
 #define PERCEIVER_SUMS_80(d, i) PERCEIVER_SUMS_64(d, i), PERCEIVER_SUMS_16(d, i + 64)
 #define PERCEIVER_SUMS_96(d, i) PERCEIVER_SUMS_48(d, i), PERCEIVER_SUMS_48(d, i + 48)
 #define PERCEIVER_SUMS_128(d, i) PERCEIVER_SUMS_96(d, i), PERCEIVER_SUMS_32(d, i + 96)
+#define PERCEIVER_NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define PERCEIVER_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define PERCEIVER_NAMES_20 PERCEIVER_NAMES_16 ", %16, %17, %18, %19"
 #define PERCEIVER_NAMES_32 \
