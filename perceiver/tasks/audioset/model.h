@@ -6,6 +6,7 @@
 #include "perceiver/model/class_decoder.h"
 #include "perceiver/model/multimodal.h"
 #include "perceiver/model/perceiver_io.h"
+#include "perceiver/model/recorded.h"
 
 namespace perceiver {
 
@@ -67,7 +68,8 @@ class AudioSetImpl : public torch::nn::Module {
   // [B, N, D] -> logits [B, classes]
   Tensor decode(const Tensor& latents) { return class_decoder_(latents); }
   Tensor forward(const Tensor& video, const Tensor& samples) {
-    return decode(encode(video, samples));
+    return recorded_(*this, {video, samples},
+                     [this](const std::vector<Tensor>& x) { return decode(encode(x[0], x[1])); });
   }
 
   ModelSummary summary() const;
@@ -85,6 +87,7 @@ class AudioSetImpl : public torch::nn::Module {
   ModalityPadding padding_{nullptr};
   Encoder encoder_{nullptr};
   ClassDecoder class_decoder_;
+  RecordedForward recorded_;
 };
 TORCH_MODULE(AudioSet);
 
