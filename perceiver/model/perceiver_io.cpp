@@ -120,7 +120,7 @@ Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries, const 
     const Tensor x = run(cross_attend_, queries, latents, {.q = query_mask});
     return layer.weight.defined() ? at::linear(x, layer.weight, layer.bias) : x;
   };
-  if (!layer.weight.defined() || !latents.is_cuda() || is_training()) return one_by_one();
+  if (!layer.weight.defined() || is_training()) return one_by_one();
   AttendParts parts = cross_attend_->parts();
   parts.output = layer;
   const auto packed =

@@ -27,6 +27,18 @@ LinearMap without_bias(const Tensor& weight) {
 
 }  // namespace
 
+bool are_usual(const AttendParts& parts, const Tensor& x_q) {
+  const Tensor& usual = parts.queries;
+  return usual.defined() && x_q.const_data_ptr() == usual.const_data_ptr() &&
+         x_q.scalar_type() == usual.scalar_type() && x_q.size(1) <= usual.size(0) &&
+         x_q.size(2) == usual.size(1) && x_q.stride(1) == usual.stride(0) &&
+         x_q.stride(2) == usual.stride(1) && (x_q.size(0) == 1 || x_q.stride(0) == 0);
+}
+
+bool folds_output(const AttendParts& parts) {
+  return parts.output.weight.defined() && parts.output.weight.size(0) < parts.q->weight.size(1);
+}
+
 LinearMap folded(const LayerNorm& norm, const Linear& linear) {
   return rounded(wide_fold(norm, linear));
 }

@@ -24,6 +24,12 @@ struct AttendParts {
   Semantics semantics = {};
 };
 
+// Whether x_q [B, N, D] is where the usual queries are: the first of them, in every example.
+bool are_usual(const AttendParts& parts, const Tensor& x_q);
+
+// Whether the output layer has fewer channels than the queries, so that folding it pays.
+bool folds_output(const AttendParts& parts);
+
 // x -> weight x + bias
 struct LinearMap {
   Tensor weight, bias;  // [out, in], [out]

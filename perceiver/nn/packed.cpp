@@ -25,9 +25,7 @@ at::ScalarType packing_dtype(const Tensor& parameter) {
 
 std::shared_ptr<PackedAttend> pack(const AttendParts& parts, at::ScalarType dtype) {
   const at::Device device = parts.q->weight.device();
-  if (device.is_cpu() && stream_takes(dtype) && !parts.output.weight.defined()) {
-    return pack_for_cpu(parts, dtype);
-  }
+  if (device.is_cpu() && stream_takes(dtype)) return pack_for_cpu(parts, dtype);
   if (device.is_cuda() && dtype != at::kDouble) return pack_for_gpu(parts, dtype);
   return nullptr;
 }

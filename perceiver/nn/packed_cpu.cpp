@@ -22,10 +22,7 @@ Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}).contiguous(
 class PackedForCpu : public PackedAttend {
  public:
   PackedForCpu(const AttendParts& parts, at::ScalarType dtype)
-      : parts_(parts),
-        dtype_(dtype),
-        widen_(layer(folded(parts.norm_mlp, parts.widen))),
-        narrow_(layer(as_map(parts.narrow))) {}
+      : parts_(parts), dtype_(dtype), widen_(layer(folded(parts.norm_mlp, parts.widen))) {}
 
   Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) override {
     AttentionCase c{.dtype = dtype_,
@@ -49,8 +46,7 @@ class PackedForCpu : public PackedAttend {
         z = attend_absorbed_queries(x_q, x_kv, masks);
         break;
     }
-    add_mlp(z);
-    return z.view_as(x_q).to(x_q.scalar_type());
+    return with_output(z).view({c.batch, c.queries, -1}).to(x_q.scalar_type());
   }
 
   MeasuredRows self(const MeasuredRows& measured) override {
@@ -102,10 +98,43 @@ class PackedForCpu : public PackedAttend {
     return rows.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true).contiguous();
   }
 
-  void add_mlp(Tensor& z) const {
-    const Tensor hidden =
-        widen_.forward(normalised(z, dtype_), activation_of(parts_.semantics.gelu));
-    narrow_.add_to(z, hidden);
+  Tensor widened(const Tensor& z) const {
+    return widen_.forward(normalised(z, dtype_), activation_of(parts_.semantics.gelu));
+  }
+
+  void add_mlp(Tensor& z) {
+    made(narrow_, [&] { return layer(as_map(parts_.narrow)); }).add_to(z, widened(z));
+  }
+
+  // The MLP, and the output layer where the parts have one: [B * N, D or E]
+  Tensor with_output(Tensor& z) {
+    const OutputLayer& output = parts_.output;
+    if (!folds_output(parts_)) {
+      add_mlp(z);
+      return output.weight.defined()
+                 ? at::linear(z, output.weight.to(at::kFloat), output.bias.to(at::kFloat))
+                 : z;
+    }
+    const OfBoth& of = made(of_both_, [&] {
+      const FoldedOutput folded = fold_output(parts_);
+      return OfBoth{layer(folded.of_sum), layer(folded.of_hidden)};
+    });
+    Tensor out = at::zeros({z.size(0), output.weight.size(0)}, z.options());
+    of.hidden.add_to(out, widened(z));
+    of.sum.add_to(out, z.to(dtype_));
+    return out;
+  }
+
+  // Rows of x_q, normalised and through the layer: [B, N, out]. The usual ones are made once, in
+  // `slot`.
+  Tensor projected_queries(const PanelLinear& layer, const Tensor& x_q,
+                           std::optional<Tensor>& slot) {
+    if (!are_usual(parts_, x_q)) return projected(layer, x_q);
+    const Tensor& all = made(slot, [&] { return projected(layer, parts_.queries.unsqueeze(0)); });
+    return all.narrow(1, 0, x_q.size(1)).expand({x_q.size(0), -1, -1});
+  }
+  Tensor projected(const PanelLinear& layer, const Tensor& x) const {
+    return layer.forward(normalised(rows_of(x), dtype_)).view({x.size(0), x.size(1), -1});
   }
 
   // q [B, N, H * F], kv [B, M, H * (F + V)], keys first -> [B, N, H * V]
@@ -137,10 +166,8 @@ class PackedForCpu : public PackedAttend {
   Tensor attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const PanelLinear& q = made(query_, [&] { return layer(folded(parts_.norm_q, parts_.q)); });
     const PanelLinear& kv = made(key_value_, [&] { return layer(key_value_map()); });
-    const auto projected = [&](const PanelLinear& layer, const Tensor& x) {
-      return layer.forward(normalised(rows_of(x), dtype_)).view({x.size(0), x.size(1), -1});
-    };
-    const Tensor out = attend_heads(projected(q, x_q), projected(kv, x_kv), masks);
+    const Tensor out =
+        attend_heads(projected_queries(q, x_q, usual_q_), projected(kv, x_kv), masks);
     Tensor z = start(x_q);
     output_layer().add_to(z, rows_of(out));
     return z;
@@ -150,9 +177,8 @@ class PackedForCpu : public PackedAttend {
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
     const PanelLinear& query = made(query_over_keys_, [&] { return layer(absorbed.query); });
     const PanelLinear& output = made(output_of_keys_, [&] { return layer(absorbed.output); });
-    const Tensor q = query.forward(normalised(rows_of(x_q), dtype_));
     Tensor out =
-        attend_stream({.q = q.view({x_q.size(0), 1, x_q.size(1), -1}),
+        attend_stream({.q = projected_queries(query, x_q, usual_over_keys_).unsqueeze(1),
                        .k = x_kv.to(dtype_).unsqueeze(1),
                        .kv_mask = masks.kv,
                        .scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0))),
@@ -235,10 +261,15 @@ class PackedForCpu : public PackedAttend {
   Tensor last_kv_;
   int64_t last_version_ = 0;
   Keys last_keys_;
-  PanelLinear widen_, narrow_;
-  std::optional<PanelLinear> qkv_, query_, key_value_, output_;
+  PanelLinear widen_;
+  std::optional<PanelLinear> narrow_, qkv_, query_, key_value_, output_;
+  struct OfBoth {
+    PanelLinear sum, hidden;
+  };
+  std::optional<OfBoth> of_both_;  // the folded output's layers
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PanelLinear> query_over_keys_, output_of_keys_;
+  std::optional<Tensor> usual_q_, usual_over_keys_;  // the usual queries, projected
   std::optional<AbsorbedQueries> absorbed_queries_;
   std::optional<PanelLinear> keys_values_, key_bias_;
 };

@@ -183,10 +183,6 @@ class PackedForGpu : public PackedAttend {
     return narrow.forward_measured(widened(a), a.sum.rows.narrow(2, 0, padded_), channels_);
   }
 
-  // Whether the output layer has fewer channels than the queries, and is folded into the MLP.
-  bool folds_output() const {
-    return parts_.output.weight.defined() && parts_.output.weight.size(0) < channels_;
-  }
   const FoldedOutput& folded_output() {
     return made(folded_output_, [&] { return fold_output(parts_); });
   }
@@ -194,7 +190,7 @@ class PackedForGpu : public PackedAttend {
   // The MLP, and the output layer where the parts have one: [B, N, D or E]
   Tensor with_output(const Added& a) {
     const OutputLayer& output = parts_.output;
-    if (folds_output()) return with_folded_output(a);
+    if (folds_output(parts_)) return with_folded_output(a);
     const Tensor z = with_mlp(a).rows.narrow(2, 0, channels_);
     if (!output.weight.defined()) return z;
     return at::linear(z, output.weight.to(dtype_), output.bias.to(dtype_));
@@ -286,21 +282,12 @@ class PackedForGpu : public PackedAttend {
     return normalised_padded(x, dtype_, padded, padded > x.size(2));
   }
 
-  // Whether x_q is where the usual queries are: the first of them, in every example.
-  bool are_usual(const Tensor& x_q) const {
-    const Tensor& usual = parts_.queries;
-    return usual.defined() && x_q.const_data_ptr() == usual.const_data_ptr() &&
-           x_q.scalar_type() == usual.scalar_type() && x_q.size(1) <= usual.size(0) &&
-           x_q.size(2) == usual.size(1) && x_q.stride(1) == usual.stride(0) &&
-           x_q.stride(2) == usual.stride(1) && (x_q.size(0) == 1 || x_q.stride(0) == 0);
-  }
-
   // Queries that are the same for every example are made once, the usual ones once and for all, in
   // `slot`.
   Tensor projected_queries(const PaddedLinear& layer, const Tensor& x_q,
                            std::optional<Tensor>& slot) {
     const auto of_each = [&](const Tensor& q) { return q.expand({x_q.size(0), -1, -1}); };
-    if (are_usual(x_q)) {
+    if (are_usual(parts_, x_q)) {
       const Tensor& all =
           made(slot, [&] { return layer.forward(normed(parts_.queries.unsqueeze(0))); });
       return of_each(all.narrow(1, 0, x_q.size(1)));
@@ -343,7 +330,7 @@ class PackedForGpu : public PackedAttend {
   // behind the one for the keys' bias, if it fits the eight that these are among.
   int64_t riders_at() const { return (channels_ + 1) % 8; }
   bool outputs_ride() const {
-    return folds_output() && !parts_.query_residual && riders_at() > 0 &&
+    return folds_output(parts_) && !parts_.query_residual && riders_at() > 0 &&
            riders_at() + parts_.output.weight.size(0) <= 8;
   }
 
