@@ -28,7 +28,8 @@ struct HopperProduct {
   int64_t rows, in, out;  // M, K, N; K and N multiples of 8
   const void* x;          // [M, K]; rows of all arrays start at multiples of 16 bytes
   int64_t x_stride;
-  const void* weight;  // [N, K]; is read before the kernel before this one is done
+  // These and column_sums are read before the kernel before this one is done.
+  const void* weight;  // [N, K]
   const void* bias;    // [N]
 
   RowMoments x_moments = {};           // over `x_channels`
