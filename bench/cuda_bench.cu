@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <string>
 #include <utility>
 
 #include "bench/cuda_bench.h"
@@ -214,6 +215,13 @@ void print_time(const char* name, double microseconds, double bytes) {
   const double rate = bytes / (microseconds * 1e-6);
   std::printf("%-44s %9.2f us %7.0f GB/s %4.0f%% of a copy\n", name, microseconds, rate / 1e9,
               100 * rate / ceiling);
+}
+
+int check_and_time(int count, char** words, bool (*check)(), void (*time)()) {
+  const std::string what = count > 1 ? words[1] : "";
+  const bool right = what == "time" || check();
+  if (what != "check") time();
+  return right ? 0 : 1;
 }
 
 }  // namespace perceiver::bench

@@ -73,6 +73,9 @@ double microseconds(int launches, const std::function<void(int, cudaStream_t)>& 
 void print_time(const char* name, double microseconds, double bytes);
 double copy_rate();  // bytes read and written a second, by a large copy
 
+// What main() does with its words: both, or what the first one says, "check" or "time".
+int check_and_time(int count, char** words, bool (*check)(), void (*time)());
+
 bool check_rows();
 void time_rows();
 bool check_attention_pieces();

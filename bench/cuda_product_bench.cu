@@ -227,8 +227,6 @@ void time_all() {
 }  // namespace perceiver::bench
 
 int main(int count, char** words) {
-  const std::string what = count > 1 ? words[1] : "both";
-  const bool right = what == "time" || perceiver::bench::check();
-  if (what != "check") perceiver::bench::time_all();
-  return right ? 0 : 1;
+  using namespace perceiver::bench;
+  return check_and_time(count, words, check, time_all);
 }

@@ -306,10 +306,7 @@ void time_shapes() {
 }  // namespace
 }  // namespace perceiver::bench
 
-int main(int argc, char** argv) {
+int main(int count, char** words) {
   using namespace perceiver::bench;
-  const std::string only = argc > 1 ? argv[1] : "";
-  const bool good = only == "time" || check_shapes();
-  if (only != "check") time_shapes();
-  return good ? 0 : 1;
+  return check_and_time(count, words, check_shapes, time_shapes);
 }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "perceiver/kernels/cuda/device.h"
+
 namespace perceiver::hopper {
 
 // Channels lie in shared memory as columns of 64 (rows of 128 bytes, the widest swizzle) and, for
@@ -63,7 +65,7 @@ struct AttentionTile {
   static_assert(kQueryBytes % 1024 == 0 && kTileBytes % 1024 == 0, "and tiles start there");
   static_assert(kQueryNarrow % 256 == 0 && kKeyNarrow % 256 == 0, "the narrow one repeats at 256");
   static_assert(kFetchedKeys * kWideRow % 1024 == 0 && kFetchedKeys * kNarrowRow % 256 == 0);
-  static_assert(kKeys % 32 == 0 && kSharedBytes <= 232448, "what a block can have");
+  static_assert(kKeys % 32 == 0 && kSharedBytes <= kMostSharedOfHopper);
   static_assert(kValues / 2 + kKeys / 2 + kKeys / 4 <= 216,
                 "sums, scores and weights in registers");
 };

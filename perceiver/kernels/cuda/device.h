@@ -11,6 +11,9 @@ inline int device_attribute(cudaDeviceAttr which) {
   return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
 }
 
+// Bytes of shared memory that a block can have, on Hopper.
+inline constexpr unsigned kMostSharedOfHopper = 232448;
+
 // Whether it has the instructions that kernels for sm_90a are made of.
 inline bool is_hopper() {
   return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "perceiver/kernels/cuda/device.h"
+
 namespace perceiver::hopper {
 
 // Optical flow's decoder has 322 channels, which are stored as 328. All weights of the first layer
@@ -67,7 +69,7 @@ struct MlpTile {
   static constexpr bool kFull = kAllChannels;
   static constexpr uint32_t kBarriersAt = Narrow::kEnd;
   static constexpr uint32_t kSharedBytes = kBarriersAt + 8 * kMlpParts;
-  static_assert(kSharedBytes <= 232448, "what a block can have");
+  static_assert(kSharedBytes <= kMostSharedOfHopper);
 };
 
 }  // namespace perceiver::hopper

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
+#include "perceiver/kernels/cuda/device.h"
+
 namespace perceiver::hopper {
 
 // Channels that a stage of the ring holds: rows of 128 bytes, the widest swizzle.
 constexpr int kStageChannels = 64;
 constexpr uint32_t kStageRow = 128;
-
-constexpr uint32_t kMostShared = 232448;  // bytes that a block can have
 
 // What happens to a result. Each is a kernel of its own: in one with all of them the code for it
 // would not fit the instruction cache.
@@ -44,7 +44,7 @@ struct ProductTile {
 
   static_assert(kRows % 64 == 0 && (kExchanged || kColumns == 40));
   static_assert(kStageBytes % 1024 == 0, "where the swizzle repeats");
-  static_assert(kSharedBytes <= kMostShared);
+  static_assert(kSharedBytes <= kMostSharedOfHopper);
 };
 
 }  // namespace perceiver::hopper
