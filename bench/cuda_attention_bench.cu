@@ -40,10 +40,14 @@ std::vector<Case> check_cases(int f) {
           {"many works", 1, 128 * 270 + 5, 200, f, f, 1, 0, false},
           {"many works, pairs", 1, 128 * 270, 200, f, f, 1, 0, false},
           {"many works, batch", 140, 129, 300, f, f, 1, 1, true},
-          {"peaked", 1, 128, 3000, f, f, 1, 0, true, 12.0f}};
+          {"peaked", 1, 128, 3000, f, f, 1, 0, true, 12.0f},
+          {"fewer of keys", 2, 300, 900, f, f, 1, 1, false, 2.0f, 198},
+          {"fewest of keys, split", 1, 200, 3000, f - 3, f, 3, 0, false, 2.0f, 1},
+          {"fewer of values", 2, 300, 900, 40, f, 1, 0, false, 2.0f, f - 1}};
 }
 
-// The paper's arrays: 322 and 261 channels, padded to eights.
+// The paper's arrays: 322 and 261 channels, padded to eights; and half of the channels of the
+// multimodal decoder's values.
 std::vector<Case> time_cases(int f) {
   if (f == 328) {
     return {{"flow encoder b1", 1, 2048, 182528, 322, 328},
@@ -55,7 +59,8 @@ std::vector<Case> time_cases(int f) {
   }
   return {{"fourier encoder b1", 1, 512, 50176, 261, 264},
           {"fourier encoder b8", 8, 512, 50176, 261, 264},
-          {"fourier encoder b32", 32, 512, 50176, 261, 264}};
+          {"fourier encoder b32", 32, 512, 50176, 261, 264},
+          {"half of multimodal", 1, 16384, 784, 264, 264, 0, 0, false, 2.0f, 198}};
 }
 
 __device__ double block_reduce(double x, bool maximum) {
@@ -73,7 +78,7 @@ __device__ double block_reduce(double x, bool maximum) {
   return result;
 }
 
-// In float64, a block a row: scores [rows, M], out [rows, F], log_sum_exp [rows].
+// In float64, a block a row: scores [rows, M], out [rows, V], log_sum_exp [rows].
 template <class T>
 __global__ void reference(HopperAttention a, const int64_t* rows, double* scores, double* out,
                           double* log_sum_exp) {
@@ -85,7 +90,7 @@ __global__ void reference(HopperAttention a, const int64_t* rows, double* scores
   for (int64_t key = threadIdx.x; key < a.keys; key += 256) {
     const T* k = static_cast<const T*>(a.k) + batch * a.k_batch + key * a.k_row;
     double sum = 0.0;
-    for (int c = 0; c < a.channels; ++c) sum += double(float(q[c])) * double(float(k[c]));
+    for (int c = 0; c < a.qk_channels; ++c) sum += double(float(q[c])) * double(float(k[c]));
     s[key] = mask && !mask[key] ? -INFINITY : sum * a.scale;
     top = fmax(top, s[key]);
   }
@@ -96,12 +101,12 @@ __global__ void reference(HopperAttention a, const int64_t* rows, double* scores
     total += s[key];
   }
   total = block_reduce(total, false);
-  for (int c = threadIdx.x; c < a.channels; c += 256) {
+  for (int c = threadIdx.x; c < a.v_channels; c += 256) {
     const T* v = static_cast<const T*>(a.v) + batch * a.v_batch + c;
     double sum = 0.0;
 #pragma unroll 8
     for (int64_t key = 0; key < a.keys; ++key) sum += s[key] * double(float(v[key * a.v_row]));
-    out[blockIdx.x * a.channels + c] = total > 0.0 ? sum / total : 0.0;
+    out[blockIdx.x * a.v_channels + c] = total > 0.0 ? sum / total : 0.0;
   }
   if (threadIdx.x == 0) log_sum_exp[blockIdx.x] = total > 0.0 ? top + log(total) : INFINITY;
 }
@@ -111,7 +116,7 @@ struct Errors {
   bool broken = false;  // not written, or written where nothing is to be
 };
 
-// Rows are zero between F and the next multiple of eight, and untouched (0xff) behind it.
+// Rows are zero between V and the next multiple of eight, and untouched (0xff) behind it.
 template <class T>
 bool broken_outside(const std::vector<T>& got, const Case& c) {
   for (size_t i = 0; i < got.size(); ++i) {
@@ -233,7 +238,7 @@ void time(const char* name, int f) {
       sets.emplace_back(c, 1000 * i + 7, false);
     const double ms = milliseconds(sets);
     const Errors e = compare(sets[0], c, 24);
-    const double flops = 4.0 * c.batch * c.queries * c.keys * c.channels;
+    const double flops = 2.0 * c.batch * c.queries * c.keys * (c.qk() + c.channels);
     std::printf("%-9s %-20s %8.4f ms  %6.1f TFLOP/s  rel %.1e%s\n", name, c.name, ms,
                 flops / ms * 1e-9, e.relative, e.broken ? " BROKEN" : "");
     std::fflush(stdout);

@@ -22,7 +22,10 @@ struct Case {
   int splits = 0;
   int mask = 0;  // 1: half of the keys, 2: and none of the first batch
   bool keys_are_values = true;
-  float spread = 2.0f;  // of the scores
+  float spread = 2.0f;      // of the scores
+  int64_t qk_channels = 0;  // where they are not as many as the values'
+
+  int64_t qk() const { return qk_channels > 0 ? qk_channels : channels; }
 };
 
 __device__ inline uint32_t mix(uint64_t x) {
@@ -33,14 +36,15 @@ __device__ inline uint32_t mix(uint64_t x) {
   return static_cast<uint32_t>(x >> 32);
 }
 
-// Channels behind `channels`, the padding of a row, get what a kernel must not read: NaN.
+// Rows of `stride`. Behind their channels they get what a kernel must not read: NaN.
 template <class T>
-__global__ void fill_normal(T* out, int64_t count, const Case c, float scale, uint64_t seed) {
+__global__ void fill_normal(T* out, int64_t count, int64_t channels, int64_t stride, float scale,
+                            uint64_t seed) {
   for (int64_t i = blockIdx.x * 256ll + threadIdx.x; i < count; i += gridDim.x * 256ll) {
     const float u = (mix(2 * i + (seed << 40)) + 1.0f) * 2.3283064e-10f;
     const float v = mix(2 * i + 1 + (seed << 40)) * 2.3283064e-10f;
     const float normal = sqrtf(-2.0f * logf(fminf(u, 1.0f))) * cospif(2.0f * v);
-    out[i] = static_cast<T>(i % c.stride < c.channels ? scale * normal : NAN);
+    out[i] = static_cast<T>(i % stride < channels ? scale * normal : NAN);
   }
 }
 
@@ -60,25 +64,26 @@ struct Problem {
 
   void* keep(Buffer buffer) { return buffers.emplace_back(std::move(buffer)).get(); }
 
-  T* normal(const Case& c, int64_t rows, float scale, uint64_t seed) {
+  T* normal(const Case& c, int64_t rows, int64_t channels, float scale, uint64_t seed) {
     const int64_t count = c.batch * rows * c.stride;
     T* data = static_cast<T*>(keep(device_bytes(count * sizeof(T))));
-    fill_normal<T><<<2048, 256>>>(data, count, c, scale, seed);
+    fill_normal<T><<<2048, 256>>>(data, count, channels, c.stride, scale, seed);
     return data;
   }
 
   Problem(const Case& c, uint64_t seed, bool with_log_sum_exp) {
     a.bfloat16 = std::is_same_v<T, __nv_bfloat16>;
-    a.batch = c.batch, a.queries = c.queries, a.keys = c.keys, a.channels = c.channels;
+    a.batch = c.batch, a.queries = c.queries, a.keys = c.keys;
+    a.qk_channels = c.qk(), a.v_channels = c.channels;
     a.q_row = a.k_row = a.v_row = a.out_row = c.stride;
     a.q_batch = a.out_batch = c.queries * c.stride;
     a.k_batch = a.v_batch = c.keys * c.stride;
     a.mask_batch = c.keys;
-    a.scale = 1.0f / std::sqrt(static_cast<float>(c.channels));
+    a.scale = 1.0f / std::sqrt(static_cast<float>(c.qk()));
     a.splits = c.splits;
-    a.q = normal(c, c.queries, c.spread, seed + 1);
-    a.k = normal(c, c.keys, 1.0f, seed + 2);
-    a.v = c.keys_are_values ? a.k : normal(c, c.keys, 1.0f, seed + 3);
+    a.q = normal(c, c.queries, c.qk(), c.spread, seed + 1);
+    a.k = normal(c, c.keys, c.qk(), 1.0f, seed + 2);
+    a.v = c.keys_are_values ? a.k : normal(c, c.keys, c.channels, 1.0f, seed + 3);
     a.out = keep(device_bytes((c.batch * c.queries + kGuardRows) * c.stride * sizeof(T)));
     if (with_log_sum_exp) {
       a.log_sum_exp = static_cast<float*>(keep(device_bytes(c.batch * c.queries * sizeof(float))));

@@ -11,7 +11,8 @@ namespace perceiver {
 constexpr int64_t padded_channels(int64_t channels) { return (channels + 7) / 8 * 8; }
 
 // softmax(scale q k^T) v of a single head: q [B, N, P], k [B, M, P], v [B, M, P'], kv_mask [B, M]
-// -> [B, N, P']. A query with no key to attend to gets zeros. k and v may be one array.
+// -> [B, N, P']. A query with no key to attend to gets zeros. k and v may be one array. Of more
+// values than the kernel takes at a time it computes some after others, and the scores anew.
 Tensor attend_wide(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
                    double scale);
 

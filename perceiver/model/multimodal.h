@@ -24,6 +24,7 @@ class ModalityPaddingImpl : public torch::nn::Module {
   Modalities forward(const Modalities& arrays);
 
   int64_t channels() const { return channels_; }
+  const Tensor& padding(const std::string& name) const { return padding_.at(name); }
 
  private:
   int64_t channels_;

@@ -115,20 +115,26 @@ DecoderImpl::DecoderImpl(const DecoderChannels& channels, const DecoderConfig& c
 
 Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask,
                             const OutputLayer& tied) {
-  const OutputLayer layer = output_.is_empty() ? tied : OutputLayer{output_->weight, output_->bias};
+  AttendParts parts = parts_with_output();
+  if (output_.is_empty()) parts.output = tied;
+  const OutputLayer& layer = parts.output;
   const auto one_by_one = [&] {
     const Tensor x = run(cross_attend_, queries, latents, {.q = query_mask});
     return layer.weight.defined() ? at::linear(x, layer.weight, layer.bias) : x;
   };
   if (!layer.weight.defined() || is_training()) return one_by_one();
-  AttendParts parts = cross_attend_->parts();
-  parts.output = layer;
   const auto packed =
       packed_.get(*cross_attend_, [&] { return parts; }, {layer.weight, layer.bias, parts.queries});
   if (!packed) return one_by_one();
   const Tensor out = packed->cross(queries, latents, {.q = query_mask});
   if (attention_is_checked()) check_packed(out, one_by_one());
   return out;
+}
+
+AttendParts DecoderImpl::parts_with_output() const {
+  AttendParts parts = cross_attend_->parts();
+  if (!output_.is_empty()) parts.output = {output_->weight, output_->bias};
+  return parts;
 }
 
 std::vector<Part> DecoderImpl::parts(int64_t num_queries, int64_t num_latents) const {

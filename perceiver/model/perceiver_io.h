@@ -54,6 +54,8 @@ class DecoderImpl : public torch::nn::Module {
   Tensor forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask = {},
                  const OutputLayer& tied = {});
 
+  AttendParts parts_with_output() const;
+
   // As CrossAttend's.
   void expect_queries(const Tensor& parameters) { cross_attend_->expect_queries(parameters); }
 
@@ -93,6 +95,7 @@ class PerceiverIoImpl : public torch::nn::Module {
     return decode(encoder_(inputs, input_mask), queries, query_mask);
   }
 
+  const Decoder& decoder() const { return decoder_; }
   ArraySize latent_size() const { return encoder_->latent_size(); }
   std::vector<Part> parts(int64_t num_inputs, int64_t num_queries) const;
 

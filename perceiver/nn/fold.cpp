@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace perceiver {
 namespace {
 
@@ -25,6 +28,31 @@ LinearMap without_bias(const Tensor& weight) {
   return {weight, weight.new_zeros({weight.size(0)})};
 }
 
+// Modules of these weights.
+Linear as_linear(const LinearMap& map) {
+  const ConstructScope scope(Construct::kWithoutMemory);
+  Linear linear(map.weight.size(1), map.weight.size(0));
+  linear->weight = map.weight.to(at::kFloat), linear->bias = map.bias.to(at::kFloat);
+  return linear;
+}
+
+LayerNorm plain_norm(int64_t channels, const at::TensorOptions& options) {
+  const ConstructScope scope(Construct::kWithoutMemory);
+  LayerNorm norm(channels);
+  norm->weight = at::ones({channels}, options), norm->bias = at::zeros({channels}, options);
+  return norm;
+}
+
+// [n, n - 1]: columns are orthonormal, and each sums to zero. It is the reflection that swaps the
+// first axis and the diagonal, without its first column.
+Tensor zero_sums(int64_t n) {
+  Tensor axis = at::full({n}, -1.0 / std::sqrt(static_cast<double>(n)), at::kDouble);
+  axis[0] += 1.0;
+  const Tensor reflection =
+      at::eye(n, at::kDouble) - at::outer(axis, axis) * (2.0 / axis.dot(axis));
+  return reflection.narrow(1, 1, n - 1);
+}
+
 }  // namespace
 
 bool are_usual(const AttendParts& parts, const Tensor& x_q) {
@@ -36,7 +64,8 @@ bool are_usual(const AttendParts& parts, const Tensor& x_q) {
 }
 
 bool folds_output(const AttendParts& parts) {
-  return parts.output.weight.defined() && parts.output.weight.size(0) < parts.q->weight.size(1);
+  const Tensor& weight = parts.output.weight;
+  return are_narrowed(parts) || (weight.defined() && weight.size(0) < weight.size(1));
 }
 
 LinearMap folded(const LayerNorm& norm, const Linear& linear) {
@@ -71,14 +100,68 @@ FoldedOutput fold_output(const AttendParts& p) {
   return {rounded({output.weight, hidden.bias}), rounded(without_bias(hidden.weight))};
 }
 
-LinearMap absorb_output(const AttendParts& p) {
+OutputLayer composed_output(const OutputLayer& first, const Linear& second) {
+  const LinearMap both =
+      rounded(composed(wide_map(second), {wide(first.weight), wide(first.bias)}));
+  return {both.weight, both.bias};
+}
+
+// The same of the values attended to.
+static LinearMap output_of_attended(const AttendParts& p) {
+  if (are_narrowed(p)) return {wide(p.output_of_attended.weight), wide(p.output_of_attended.bias)};
   const LinearMap output = {wide(p.output.weight), wide(p.output.bias)};
   const LinearMap of_sum = {output.weight, composed(output, wide_map(p.narrow)).bias};
-  return rounded(composed(of_sum, composed(wide_map(p.o), wide_fold(p.norm_kv, p.v))));
+  return composed(of_sum, wide_map(p.o));
+}
+
+LinearMap absorb_output(const AttendParts& p) {
+  return rounded(composed(output_of_attended(p), wide_fold(p.norm_kv, p.v)));
+}
+
+NarrowNorm narrow_norm(const LinearMap& given) {
+  const at::Device device = given.weight.device();
+  const Tensor all = at::cat({given.weight, given.bias.unsqueeze(1)}, 1).to(at::kCPU, at::kDouble);
+  const auto [q, r] = at::linalg_qr(all - all.mean(0, /*keepdim=*/true));
+  const int64_t n = q.size(1) + 1, inputs = given.weight.size(1);
+  const double factor = std::sqrt(static_cast<double>(n) / static_cast<double>(all.size(0)));
+  const Tensor isometry = zero_sums(n);
+  const Tensor map = at::mm(isometry, r).mul_(factor).to(device);
+  return {{map.narrow(1, 0, inputs), map.select(1, inputs)},
+          at::mm(q, isometry.t()).div_(factor).to(device)};
+}
+
+bool narrows(const AttendParts& p, int64_t filling) {
+  constexpr int64_t kMore = 2;
+  return p.num_heads == 1 && !p.query_residual && p.output.weight.defined() && filling > kMore &&
+         p.o->weight.size(1) + kMore < p.o->weight.size(0) &&
+         p.output.weight.size(0) < p.output.weight.size(1);
+}
+
+AttendParts narrowed(const AttendParts& p, const Tensor& filling, LinearMap* queries) {
+  const int64_t channels = p.q->weight.size(1), own = channels - filling.size(0);
+  const at::TensorOptions options = filling.options().dtype(at::kDouble);
+  const NarrowNorm query =
+      narrow_norm({at::eye(channels, own, options), at::constant_pad_nd(wide(filling), {own, 0})});
+  const NarrowNorm result = narrow_norm(wide_map(p.o));
+  const LinearMap q = wide_fold(p.norm_q, p.q), widen = wide_fold(p.norm_mlp, p.widen);
+  const auto norm_of = [&](const NarrowNorm& narrow) {
+    return plain_norm(narrow.map.weight.size(0), filling.options().dtype(at::kFloat));
+  };
+  *queries = rounded(query.map);
+  AttendParts parts = p;
+  parts.norm_q = norm_of(query);
+  parts.q = as_linear({at::mm(q.weight, query.back), q.bias});
+  parts.o = as_linear(result.map);
+  parts.norm_mlp = norm_of(result);
+  parts.widen = as_linear({at::mm(widen.weight, result.back), widen.bias});
+  parts.output_of_attended = rounded(output_of_attended(p));
+  parts.queries = Tensor();
+  return parts;
 }
 
 AttendForm cheapest_form(const AttendParts& p, int64_t queries, int64_t keys) {
   if (p.num_heads > 1) return AttendForm::kPlain;
+  if (are_narrowed(p)) return AttendForm::kAbsorbedQueries;
   const int64_t qk = p.q->weight.size(0), v = p.v->weight.size(0);
   const int64_t q_channels = p.q->weight.size(1), kv_channels = p.k->weight.size(1);
   const int64_t pairs = queries * keys;

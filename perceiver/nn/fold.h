@@ -11,6 +11,11 @@ struct OutputLayer {
   Tensor weight, bias;  // [E, D], [E]
 };
 
+// x -> weight x + bias
+struct LinearMap {
+  Tensor weight, bias;  // [out, in], [out]
+};
+
 // The parameters and settings of a cross-attend or a self-attend.
 struct AttendParts {
   LayerNorm norm_q{nullptr}, norm_kv{nullptr};  // of a self-attend, these are one
@@ -18,7 +23,10 @@ struct AttendParts {
   Linear q{nullptr}, k{nullptr}, v{nullptr}, o{nullptr};
   Linear widen{nullptr}, narrow{nullptr};
   OutputLayer output = {};  // behind the attend, where there is one
-  Tensor queries = {};      // [N, D]: parameters that are usually the queries, where there are such
+  // Of narrowed() parts: the output's part of what is attended to, [E, V], with all of the bias.
+  // The narrowed result does not hold it.
+  LinearMap output_of_attended = {};
+  Tensor queries = {};  // [N, D]: parameters that are usually the queries, where there are such
   int64_t num_heads = 1;
   bool query_residual = true;
   Semantics semantics = {};
@@ -29,11 +37,6 @@ bool are_usual(const AttendParts& parts, const Tensor& x_q);
 
 // Whether the output layer has fewer channels than the queries, so that folding it pays.
 bool folds_output(const AttendParts& parts);
-
-// x -> weight x + bias
-struct LinearMap {
-  Tensor weight, bias;  // [out, in], [out]
-};
 
 // linear(norm(x)) = map(x^) where x^ is x with mean 0 and variance 1: the norm's scale and
 // offset go into the weights.
@@ -73,11 +76,39 @@ struct FoldedOutput {
 };
 FoldedOutput fold_output(const AttendParts& parts);
 
+// second(first(x))
+OutputLayer composed_output(const OutputLayer& first, const Linear& second);
+
 // of_sum of what a key adds to the output, as absorbed queries have it: of attended values any
 // linear map may be attended to instead. x_kv^ -> E, with all of the bias
 LinearMap absorb_output(const AttendParts& parts);
 
-// Which form takes the fewest multiplications for N queries and M keys.
+// Whether the parts' results are without what the output layer needs but the MLP's: narrowed()
+// ones.
+inline bool are_narrowed(const AttendParts& p) { return p.output_of_attended.weight.defined(); }
+
+// A norm over D channels of what k channels make, x -> A x + a, sees k + 1 directions of the D:
+// with C (A x + a) = Q R [x; 1], where C takes the mean away and columns of Q are orthonormal, the
+// norm of R [x; 1] is the same. To be a LayerNorm again, over n = k + 2 channels and with the same
+// epsilon, it needs rows of mean 0, which a reflection gives, and the factor sqrt(n / D).
+//   norm_D(A x + a) = back norm_n(map(x)), norms without scale and offset
+struct NarrowNorm {
+  LinearMap map;  // [n, k]
+  Tensor back;    // [D, n]
+};
+NarrowNorm narrow_norm(const LinearMap& wide);
+
+// An attend of a single head without a residual of its queries, all of which end in the same
+// `filling` [D - F], and whose results only its output layer sees: the same in fewer channels, F +
+// 2 of the queries and at most two more than the values' of the results. `queries` becomes what
+// makes such a query of a query without its filling, [F] -> [F + 2].
+AttendParts narrowed(const AttendParts& parts, const Tensor& filling, LinearMap* queries);
+
+// Whether that can be done, and is less work.
+bool narrows(const AttendParts& parts, int64_t filling);
+
+// Which form takes the fewest multiplications for N queries and M keys. Of narrowed parts there is
+// but one.
 enum class AttendForm { kPlain, kAbsorbedKeys, kAbsorbedQueries };
 AttendForm cheapest_form(const AttendParts& parts, int64_t queries, int64_t keys);
 

@@ -34,13 +34,13 @@ class PackedForCpu : public PackedAttend {
                     .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
                     .masked = masks.kv.defined()};
     count_attention(c);
-    Tensor z;  // float32 [B * N, D]
+    Attended z;
     switch (cheapest_form(parts_, c.queries, c.keys)) {
       case AttendForm::kPlain:
-        z = attend_plain(x_q, x_kv, masks);
+        z.sum = attend_plain(x_q, x_kv, masks);
         break;
       case AttendForm::kAbsorbedKeys:
-        z = attend_absorbed_keys(x_q, x_kv, masks);
+        z.sum = attend_absorbed_keys(x_q, x_kv, masks);
         break;
       case AttendForm::kAbsorbedQueries:
         z = attend_absorbed_queries(x_q, x_kv, masks);
@@ -71,6 +71,12 @@ class PackedForCpu : public PackedAttend {
   }
 
  private:
+  // What attention adds, on top of the queries, float32 [B * N, D]; where it came with it, the
+  // folded output's part of it, float32 [B * N, E].
+  struct Attended {
+    Tensor sum, of_sum = {};
+  };
+
   PanelLinear layer(const LinearMap& map) const {
     return PanelLinear(map.weight, map.bias, dtype_);
   }
@@ -107,21 +113,24 @@ class PackedForCpu : public PackedAttend {
   }
 
   // The MLP, and the output layer where the parts have one: [B * N, D or E]
-  Tensor with_output(Tensor& z) {
+  Tensor with_output(Attended& z) {
     const OutputLayer& output = parts_.output;
     if (!folds_output(parts_)) {
-      add_mlp(z);
+      add_mlp(z.sum);
       return output.weight.defined()
-                 ? at::linear(z, output.weight.to(at::kFloat), output.bias.to(at::kFloat))
-                 : z;
+                 ? at::linear(z.sum, output.weight.to(at::kFloat), output.bias.to(at::kFloat))
+                 : z.sum;
     }
     const OfBoth& of = made(of_both_, [&] {
       const FoldedOutput folded = fold_output(parts_);
       return OfBoth{layer(folded.of_sum), layer(folded.of_hidden)};
     });
-    Tensor out = at::zeros({z.size(0), output.weight.size(0)}, z.options());
-    of.hidden.add_to(out, widened(z));
-    of.sum.add_to(out, z.to(dtype_));
+    Tensor out = z.of_sum;
+    if (!out.defined()) {
+      out = at::zeros({z.sum.size(0), output.weight.size(0)}, z.sum.options());
+      of.sum.add_to(out, z.sum.to(dtype_));
+    }
+    of.hidden.add_to(out, widened(z.sum));
     return out;
   }
 
@@ -205,11 +214,14 @@ class PackedForCpu : public PackedAttend {
     return z;
   }
 
-  Tensor attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  Attended attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv,
+                                   const AttendMasks& masks) {
     const AbsorbedQueries& absorbed =
         made(absorbed_queries_, [&] { return absorb_queries(parts_); });
-    const PanelLinear& keys_values =
-        made(keys_values_, [&] { return layer(side_by_side(absorbed.keys, absorbed.values)); });
+    const PanelLinear& keys_values = made(keys_values_, [&] {
+      const LinearMap all = side_by_side(absorbed.keys, absorbed.values);
+      return layer(are_narrowed(parts_) ? side_by_side(all, absorb_output(parts_)) : all);
+    });
     const PanelLinear& key_bias = made(key_bias_, [&] { return layer(absorbed.key_bias); });
     const auto [kv, bias] = keys_of(x_kv, keys_values, key_bias);
     const int64_t channels = x_q.size(2);
@@ -227,10 +239,15 @@ class PackedForCpu : public PackedAttend {
       out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(2));
     }
     out = with_queries_masked(out, masks);
+    if (are_narrowed(parts_)) {
+      const int64_t results = absorbed.output_bias.size(0), outputs = out.size(2) - results;
+      const Tensor z = out.narrow(2, 0, results).to(at::kFloat) + absorbed.output_bias;
+      return {z.flatten(0, 1), rows_of(out.narrow(2, results, outputs)).to(at::kFloat)};
+    }
     Tensor z = rows_of(out).to(at::kFloat);
     z.add_(absorbed.output_bias);
     if (parts_.query_residual) z.add_(x_q.reshape({-1, channels}));
-    return z;
+    return {z};
   }
 
   struct Keys {

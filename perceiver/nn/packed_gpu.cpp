@@ -20,7 +20,8 @@ class PackedForGpu : public PackedAttend {
   PackedForGpu(const AttendParts& parts, at::ScalarType dtype)
       : parts_(parts),
         dtype_(dtype),
-        channels_(parts.q->weight.size(1)),
+        query_channels_(parts.q->weight.size(1)),
+        channels_(parts.o->weight.size(0)),
         padded_(padded_channels(channels_)),
         hidden_(padded_channels(parts.widen->weight.size(0))),
         widen_(folded(parts.norm_mlp, parts.widen), dtype, hidden_, padded_) {}
@@ -46,7 +47,7 @@ class PackedForGpu : public PackedAttend {
 
  private:
   // What attention adds, on top of the queries, [B, N, P or more]; where they came with it, the
-  // same normalised, [B, N, P], and the folded output's part of it, [B, N, 8], from riders_at() on.
+  // same normalised, [B, N, P], and the folded output's part of it, from riders_at() on.
   struct Added {
     MeasuredRows sum;
     Tensor normed = {}, of_sum = {};
@@ -116,7 +117,7 @@ class PackedForGpu : public PackedAttend {
   }
 
   Added added_to_queries(const Tensor& out, const Tensor& x_q) const {
-    if (!parts_.query_residual) return {{out}};
+    if (!parts_.query_residual) return {{out.narrow(2, 0, padded_)}};
     if (out.size(2) != channels_) return {{out.narrow(2, 0, padded_) + residual(x_q)}};
     const AddedRows rows = add_normalised(x_q.to(dtype_), out);
     return {{rows.sum}, rows.normed};
@@ -157,7 +158,7 @@ class PackedForGpu : public PackedAttend {
   };
   const NarrowMlp& narrow_mlp(const FoldedOutput& folded) {
     return made(narrow_mlp_, [&] {
-      const PaddedLinear last(folded.of_hidden, dtype_, parts_.output.weight.size(0), hidden_);
+      const PaddedLinear last(folded.of_hidden, dtype_, num_outputs(), hidden_);
       NarrowMlp mlp{
           {{widen_.weight, widen_.bias, widen_.column_sums, channels_}, last.weight, last.bias}};
       if (parts_.semantics.gelu == Gelu::kTanh && cuda_narrow_mlp_takes(mlp.layers)) {
@@ -169,7 +170,7 @@ class PackedForGpu : public PackedAttend {
 
   Tensor with_folded_output(const Added& a) {
     const Tensor sum = a.sum.rows.narrow(2, 0, padded_);
-    const int64_t outputs = parts_.output.weight.size(0), padded = padded_channels(outputs);
+    const int64_t outputs = num_outputs(), padded = padded_channels(outputs);
     const FoldedOutput& folded = folded_output();
     if (a.of_sum.defined()) {
       const NarrowMlp& mlp = narrow_mlp(folded);
@@ -261,8 +262,9 @@ class PackedForGpu : public PackedAttend {
   Added attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const int64_t padded = padded_channels(x_kv.size(2));
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
-    const PaddedLinear& query = made(
-        query_over_keys_, [&] { return PaddedLinear(absorbed.query, dtype_, padded, padded_); });
+    const PaddedLinear& query = made(query_over_keys_, [&] {
+      return PaddedLinear(absorbed.query, dtype_, padded, padded_channels(query_channels_));
+    });
     const PaddedLinear& output = made(
         output_of_keys_, [&] { return PaddedLinear(absorbed.output, dtype_, padded_, padded); });
     const Tensor keys = normed(x_kv);
@@ -280,59 +282,61 @@ class PackedForGpu : public PackedAttend {
     return added_to_queries(at::where(nothing, bias.to(dtype_), output.forward(out)), x_q);
   }
 
-  // The folded output's part of the sum rides with the values, in channels that would be padding:
-  // behind the one for the keys' bias, if it fits the eight that these are among.
-  int64_t riders_at() const { return (channels_ + 1) % 8; }
+  // The folded output's part of the sum rides behind the values: in channels that would be padding,
+  // if it fits them, and wherever the sum itself is without it.
+  int64_t riders_at() const { return channels_ % 8; }
   bool outputs_ride() const {
-    return folds_output(parts_) && !parts_.query_residual && riders_at() > 0 &&
-           riders_at() + parts_.output.weight.size(0) <= 8;
+    return folds_output(parts_) && !parts_.query_residual &&
+           (are_narrowed(parts_) || padded_channels(channels_ + num_outputs()) == padded_);
   }
+  int64_t num_outputs() const { return parts_.output.weight.size(0); }
 
-  // Keys and values of absorbed queries, side by side, [padded, padded] of them.
-  PaddedLinear keys_and_values(const AbsorbedQueries& absorbed, int64_t padded, int64_t in) const {
-    const auto filled = [&](const LinearMap& map) {
-      const int64_t more = padded - map.weight.size(0);
-      return LinearMap{at::constant_pad_nd(map.weight, {0, 0, 0, more}),
-                       at::constant_pad_nd(map.bias, {0, more})};
-    };
+  // Keys of absorbed queries have one channel more, which is 1 in every query: the key's bias is
+  // its weight.
+  int64_t key_channels() const { return padded_channels(query_channels_ + 1); }
+
+  // Keys and values of absorbed queries, side by side.
+  PaddedLinear keys_and_values(const AbsorbedQueries& absorbed, int64_t in) const {
     // A query's weights sum to one, so the output's bias may ride with the values.
     LinearMap values{absorbed.values.weight, absorbed.values.bias + absorbed.output_bias};
-    if (outputs_ride()) {
-      const LinearMap riders = absorb_output(parts_);
-      const LinearMap none{at::zeros_like(riders.weight.narrow(0, 0, 1)),
-                           at::zeros_like(riders.bias.narrow(0, 0, 1))};
-      values = side_by_side(values, side_by_side(none, riders));
-    }
+    if (outputs_ride()) values = side_by_side(values, absorb_output(parts_));
     const LinearMap keys = side_by_side(absorbed.keys, absorbed.key_bias);
-    return {side_by_side(filled(keys), filled(values)), dtype_, 2 * padded, in};
+    const int64_t more = key_channels() - keys.weight.size(0);
+    const LinearMap filled{at::constant_pad_nd(keys.weight, {0, 0, 0, more}),
+                           at::constant_pad_nd(keys.bias, {0, more})};
+    const LinearMap all = side_by_side(filled, values);
+    return {all, dtype_, padded_channels(all.weight.size(0)), in};
   }
 
   Added attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    // One channel more, which is 1 in every query: the key's bias is its weight.
-    const int64_t padded = padded_channels(channels_ + 1), in = padded_channels(x_kv.size(2));
+    const int64_t in = padded_channels(x_kv.size(2)), keys = key_channels();
     const AbsorbedQueries& absorbed =
         made(absorbed_queries_, [&] { return absorb_queries(parts_); });
-    const PaddedLinear& layer =
-        made(keys_values_, [&] { return keys_and_values(absorbed, padded, in); });
-    const Tensor kv = layer.forward(normed(x_kv)), v = kv.narrow(2, padded, padded);
-    Tensor out = attend_single(normalised_padded(x_q, dtype_, padded, true),
-                               kv.narrow(2, 0, padded), v, masks.kv);
+    const PaddedLinear& layer = made(keys_values_, [&] { return keys_and_values(absorbed, in); });
+    const Tensor kv = layer.forward(normed(x_kv)), v = kv.narrow(2, keys, kv.size(2) - keys);
+    const bool repeats = repeats_one_example(x_q);
+    const Tensor q = normalised_padded(repeats ? x_q.narrow(0, 0, 1) : x_q, dtype_, keys, true);
+    Tensor out = attend_single(q.expand({x_q.size(0), -1, -1}), kv.narrow(2, 0, keys), v, masks.kv);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(1, /*keepdim=*/true));
     }
     const Tensor nothing = queries_of_nothing(masks);
     if (nothing.defined()) {
-      const Tensor bias = at::constant_pad_nd(absorbed.output_bias, {0, padded - channels_});
+      const Tensor bias = at::constant_pad_nd(absorbed.output_bias, {0, v.size(2) - channels_});
       return added_to_queries(at::where(nothing, bias.to(dtype_), out), x_q);
     }
     Added sum = added_to_queries(out, x_q);
-    if (outputs_ride()) sum.of_sum = out.narrow(2, channels_ + 1 - riders_at(), 8);
+    if (outputs_ride()) {
+      sum.of_sum =
+          out.narrow(2, channels_ - riders_at(), padded_channels(riders_at() + num_outputs()));
+    }
     return sum;
   }
 
   AttendParts parts_;
   at::ScalarType dtype_;
-  int64_t channels_, padded_;  // of the queries
+  int64_t query_channels_;     // of narrowed parts these are not as many as
+  int64_t channels_, padded_;  // the results'
   int64_t hidden_;             // of the MLP, padded
   std::mutex making_;
   PaddedNormedLinear widen_;

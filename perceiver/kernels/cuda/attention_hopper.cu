@@ -18,7 +18,8 @@ bool rows_are_aligned(const void* data, int64_t row, int64_t batch) {
 }
 
 bool keys_are_values(const HopperAttention& a) {
-  return a.k == a.v && a.k_row == a.v_row && (a.batch == 1 || a.k_batch == a.v_batch);
+  return a.k == a.v && a.k_row == a.v_row && a.qk_channels == a.v_channels &&
+         (a.batch == 1 || a.k_batch == a.v_batch);
 }
 
 // All but the maps.
@@ -76,8 +77,8 @@ cudaError_t start_wide(const HopperAttention& a, const KernelArguments& args, cu
 
 template <class T>
 cudaError_t start(const HopperAttention& a, const KernelArguments& args, cudaStream_t stream) {
-  return wide_columns_for(a.channels) == 3 ? start_wide<T, 3>(a, args, stream)
-                                           : start_wide<T, 4>(a, args, stream);
+  return wide_columns_of(a) == 3 ? start_wide<T, 3>(a, args, stream)
+                                 : start_wide<T, 4>(a, args, stream);
 }
 
 }  // namespace
@@ -88,7 +89,9 @@ const char* attention_hopper_refusal(const HopperAttention& a) {
   constexpr int64_t kMost = int64_t{1} << 30;
   if (!is_hopper()) return "needs a GPU of compute capability 9.0";
   static_assert(hopper::kMostChannels == 328 && hopper::kMostSplits == 32, "and the words below");
-  if (a.channels < 1 || a.channels > 328) return "takes heads of at most 328 channels";
+  if (std::min(a.qk_channels, a.v_channels) < 1 || std::max(a.qk_channels, a.v_channels) > 328) {
+    return "takes heads of at most 328 channels";
+  }
   if (a.batch < 1 || a.queries < 1 || a.keys < 1) return "needs a query and a key";
   if (a.queries > kMost || a.keys > kMost || a.batch > 65535) return "has 32-bit indices";
   if (a.splits < 0 || a.splits > 32) return "splits keys in at most 32";

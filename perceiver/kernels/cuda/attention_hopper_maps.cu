@@ -4,10 +4,10 @@
 namespace perceiver::hopper {
 namespace {
 
-// An array [B, rows, F] and the rows of the boxes it is read in.
+// An array [B, rows, channels] and the rows of the boxes it is read in.
 struct Rows {
   const void* data;
-  int64_t rows, row_stride, batch_stride;
+  int64_t channels, rows, row_stride, batch_stride;
   int box_rows;
 };
 
@@ -15,7 +15,7 @@ cudaError_t make_both(const HopperAttention& a, const Rows& x, ColumnMaps* maps)
   const auto make = [&](int box_channels, CUtensorMap* map) {
     return make_copy_map<3>({.bfloat16 = a.bfloat16,
                              .data = x.data,
-                             .sizes = {a.channels, x.rows, a.batch},
+                             .sizes = {x.channels, x.rows, a.batch},
                              .strides = {x.row_stride, x.batch_stride},
                              .box = {box_channels, x.box_rows, 1}},
                             map);
@@ -27,11 +27,12 @@ cudaError_t make_both(const HopperAttention& a, const Rows& x, ColumnMaps* maps)
 }  // namespace
 
 cudaError_t make_maps(const HopperAttention& a, int query_rows, int key_rows, AttentionMaps* maps) {
-  cudaError_t error = make_both(a, {a.q, a.queries, a.q_row, a.q_batch, query_rows}, &maps->q);
+  const int64_t qk = a.qk_channels;
+  cudaError_t error = make_both(a, {a.q, qk, a.queries, a.q_row, a.q_batch, query_rows}, &maps->q);
   if (error != cudaSuccess) return error;
-  error = make_both(a, {a.k, a.keys, a.k_row, a.k_batch, key_rows}, &maps->k);
+  error = make_both(a, {a.k, qk, a.keys, a.k_row, a.k_batch, key_rows}, &maps->k);
   if (error != cudaSuccess) return error;
-  return make_both(a, {a.v, a.keys, a.v_row, a.v_batch, key_rows}, &maps->v);
+  return make_both(a, {a.v, a.v_channels, a.keys, a.v_row, a.v_batch, key_rows}, &maps->v);
 }
 
 }  // namespace perceiver::hopper

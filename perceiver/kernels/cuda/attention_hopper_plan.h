@@ -14,7 +14,12 @@ constexpr int kMostSplits = 32;  // a lane of a warp each, when they are summed
 
 // Channels as they are stored: a thread writes eight.
 inline int stored_channels(const HopperAttention& a) {
-  return static_cast<int>((a.channels + 7) / 8 * 8);
+  return static_cast<int>((a.v_channels + 7) / 8 * 8);
+}
+
+// A tile has as many columns for keys as for values.
+inline int wide_columns_of(const HopperAttention& a) {
+  return wide_columns_for(std::max(a.qk_channels, a.v_channels));
 }
 
 // Tiles of keys are given out in `splits` runs of `per_split`; the last may be shorter.
@@ -51,7 +56,7 @@ inline int best_splits(int works, int tiles, int multiprocessors) {
 }
 
 inline SplitPlan plan_splits(const HopperAttention& a, int multiprocessors) {
-  const int keys = keys_of_tile(wide_columns_for(a.channels));
+  const int keys = keys_of_tile(wide_columns_of(a));
   SplitPlan plan;
   plan.query_tiles = static_cast<int>((a.queries + kQueriesOfTile - 1) / kQueriesOfTile);
   plan.tiles = static_cast<int>((a.keys + keys - 1) / keys);

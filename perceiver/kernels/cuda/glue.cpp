@@ -28,10 +28,11 @@ HopperAttention hopper_case(const Tensor& q, const Tensor& k, const Tensor& v) {
   HopperAttention a;
   a.q = q.const_data_ptr(), a.k = k.const_data_ptr(), a.v = v.const_data_ptr();
   a.bfloat16 = q.scalar_type() == at::kBFloat16;
-  a.batch = q.size(0), a.queries = q.size(1), a.keys = k.size(1), a.channels = q.size(2);
+  a.batch = q.size(0), a.queries = q.size(1), a.keys = k.size(1);
+  a.qk_channels = q.size(2), a.v_channels = v.size(2);
   a.q_row = q.stride(1), a.k_row = k.stride(1), a.v_row = v.stride(1);
   a.q_batch = q.stride(0), a.k_batch = k.stride(0), a.v_batch = v.stride(0);
-  a.out_row = padded_channels(a.channels);
+  a.out_row = padded_channels(a.v_channels);
   a.out_batch = a.out_row * a.queries;
   return a;
 }
@@ -48,7 +49,6 @@ std::string cuda_hopper_refusal(const Tensor& q, const Tensor& k, const Tensor& 
   if (q.scalar_type() != at::kBFloat16 && q.scalar_type() != at::kHalf) {
     return fmt::format("needs bfloat16 or float16, got {}", toString(q.scalar_type()));
   }
-  if (v.size(2) != k.size(2)) return "needs as many channels of values as of keys";
   if (!rows_aligned(q) || !rows_aligned(k) || !rows_aligned(v)) {
     return "needs rows on 16 bytes";
   }
@@ -61,10 +61,17 @@ std::string cuda_hopper_refusal(const Tensor& q, const Tensor& k, const Tensor& 
 
 Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
                           double scale, Tensor* log_sum) {
+  const Tensor out = at::empty({q.size(0), q.size(1), padded_channels(v.size(2))}, q.options());
+  cuda_attend_hopper_into(out, q, k, v, kv_mask, scale, log_sum);
+  return out;
+}
+
+void cuda_attend_hopper_into(const Tensor& out, const Tensor& q, const Tensor& k, const Tensor& v,
+                             const Tensor& kv_mask, double scale, Tensor* log_sum) {
   const c10::cuda::CUDAGuard guard(q.device());
   HopperAttention a = hopper_case(q, k, v);
-  const Tensor out = at::empty({a.batch, a.queries, a.out_row}, q.options());
   a.out = out.data_ptr();
+  a.out_row = out.stride(1), a.out_batch = out.stride(0);
   a.scale = static_cast<float>(scale);
   Tensor mask;
   if (kv_mask.defined()) {
@@ -80,7 +87,6 @@ Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, con
   const Tensor workspace = at::empty({bytes}, q.options().dtype(at::kByte));
   a.workspace = workspace.data_ptr();
   C10_CUDA_CHECK(attention_hopper(a, c10::cuda::getCurrentCUDAStream()));
-  return out;
 }
 
 bool cuda_scores_take(const Tensor& scores) {

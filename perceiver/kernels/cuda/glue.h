@@ -8,14 +8,17 @@
 
 namespace perceiver {
 
-// Why the kernel of wide heads cannot take q [B, N, F], k [B, M, F], v [B, M, F]; empty when it
+// Why the kernel of wide heads cannot take q [B, N, F], k [B, M, F], v [B, M, V]; empty when it
 // can.
 std::string cuda_hopper_refusal(const Tensor& q, const Tensor& k, const Tensor& v);
 
-// kv_mask [B, M] or undefined -> [B, N, F rounded up to 8]; where `log_sum` is given it becomes
+// kv_mask [B, M] or undefined -> [B, N, V rounded up to 8]; where `log_sum` is given it becomes
 // [B, N], float32.
 Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
                           double scale, Tensor* log_sum);
+// The same into rows of `out` [B, N, V rounded up to 8], which are on 16 bytes.
+void cuda_attend_hopper_into(const Tensor& out, const Tensor& q, const Tensor& k, const Tensor& v,
+                             const Tensor& kv_mask, double scale, Tensor* log_sum);
 
 // Scores [B, H, N, M] without gaps, masked by kv_mask [B, M] or not at all; log_sum [B, H, N].
 bool cuda_scores_take(const Tensor& scores);

@@ -35,6 +35,11 @@ Tensor cuda_attend_hopper(const Tensor&, const Tensor&, const Tensor&, const Ten
   refuse();
 }
 
+void cuda_attend_hopper_into(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                             const Tensor&, double, Tensor*) {
+  refuse();
+}
+
 bool cuda_product_takes(const Product&) { return false; }
 
 Tensor cuda_multiplied(const Product&) { refuse(); }

@@ -72,6 +72,14 @@ MultimodalImpl::MultimodalImpl(const MultimodalConfig& config)
                                                     {"label", config.num_classes}}) {
     heads_.emplace(name, register_module("head_" + name, Linear(config.output_channels, channels)));
   }
+  for (const auto& [name, query] : {std::pair{"audio", audio_query_}, {"image", image_query_}}) {
+    grids_.emplace(name,
+                   std::make_unique<GridDecoder>(perceiver_->decoder(), query,
+                                                 query_padding_->padding(name), heads_.at(name)));
+  }
+  for (const Spacing spacing : {Spacing::kInclusive, Spacing::kSubsampled}) {
+    recorded_decode_.try_emplace(spacing);
+  }
 }
 
 Tensor MultimodalImpl::input_array(const Modalities& inputs, const Modalities& hidden) {
@@ -94,8 +102,23 @@ Tensor MultimodalImpl::input_array(const Modalities& inputs, const Modalities& h
 }
 
 Tensor MultimodalImpl::encode(const Modalities& inputs, const Modalities& hidden) {
-  const Tensor array = input_array(inputs, hidden);
-  return perceiver_->process(perceiver_->encode(array), array);
+  // What is recorded takes arrays: the modalities' own, then which of their elements are hidden.
+  const std::vector<std::string> names = {"audio", "image", "label"};
+  std::vector<Tensor> arrays;
+  for (const Modalities& given : {inputs, hidden}) {
+    for (const std::string& name : names) {
+      arrays.push_back(given.contains(name) ? given.at(name) : Tensor());
+    }
+  }
+  return recorded_encode_(*this, arrays, [&](const std::vector<Tensor>& x) {
+    Modalities now, hidden_now;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (inputs.contains(names[i])) now[names[i]] = x[i];
+      if (hidden.contains(names[i])) hidden_now[names[i]] = x[names.size() + i];
+    }
+    const Tensor array = input_array(now, hidden_now);
+    return perceiver_->process(perceiver_->encode(array), array);
+  });
 }
 
 Tensor MultimodalImpl::outputs(const Tensor& latents, const Modalities& points, Spacing spacing) {
@@ -119,19 +142,63 @@ Modalities MultimodalImpl::heads(const Tensor& outputs, const Modalities& points
   return values;
 }
 
-Modalities MultimodalImpl::decode_all(const Tensor& latents, Spacing spacing) {
+Modalities MultimodalImpl::decode(const Tensor& latents, const Modalities& points,
+                                  Spacing spacing) {
+  Modalities values;
+  for (const auto& [name, indices] : points) {
+    if (grids_.contains(name)) {
+      values[name] = grids_.at(name)->at(latents, indices, spacing);
+    } else {
+      const Modalities of_it = {{name, indices}};
+      values[name] = heads(outputs(latents, of_it, spacing), of_it).at(name);
+    }
+  }
+  return values;
+}
+
+Modalities MultimodalImpl::decode_all_plain(const Tensor& latents, Spacing spacing) {
   const int64_t count = total(num_outputs());
   std::map<std::string, std::vector<Tensor>> slices;
   for (int64_t begin = 0; begin < count; begin += config_.decode_slice) {
     const Modalities some = points(begin, std::min(begin + config_.decode_slice, count));
-    for (const auto& [name, values] : decode(latents, some, spacing)) {
+    for (const auto& [name, values] : heads(outputs(latents, some, spacing), some)) {
       slices[name].push_back(values);
     }
   }
-  const Tensor pixels = at::cat(slices.at("image"), 1);  // [B, T*H*W, 3]
-  return {{"audio", patches_to_samples(at::cat(slices.at("audio"), 1))},
-          {"image", patches_to_video(pixels, video_, VideoPatch{1, 1, 1})},
-          {"label", slices.at("label").front().squeeze(1)}};
+  Modalities values;
+  for (const auto& [name, parts] : slices) values[name] = at::cat(parts, 1);
+  return values;
+}
+
+Modalities MultimodalImpl::decode_all_now(const Tensor& latents, Spacing spacing) {
+  if (!grids_.at("image")->has_form()) return decode_all_plain(latents, spacing);
+  Modalities values;
+  for (const auto& [name, grid] : grids_) {
+    values[name] = decode_in_slices(
+        num_outputs().at(name), config_.decode_slice,
+        [&](int64_t begin, int64_t end) { return grid->range(latents, begin, end, spacing); });
+  }
+  const Modalities label = {{"label", label_query_->first(latents.size(0), 1)}};
+  const Tensor classes = perceiver_->decode(latents, query_padding_(label).at("label"));
+  values["label"] = heads_.at("label")(classes);
+  return values;
+}
+
+Modalities MultimodalImpl::decode_all(const Tensor& latents, Spacing spacing) {
+  // What is recorded gives one array: all values of an example in a row.
+  const Tensor rows =
+      recorded_decode_.at(spacing)(*this, {latents}, [&](const std::vector<Tensor>& x) {
+        const Modalities values = decode_all_now(x[0], spacing);
+        const Tensor video = patches_to_video(values.at("image"), video_, VideoPatch{1, 1, 1});
+        const Tensor sound = patches_to_samples(values.at("audio"));
+        return at::cat({sound, video.flatten(1), values.at("label").squeeze(1)}, 1);
+      });
+  const int64_t pixels = c10::multiply_integers(video_) * kColours;
+  const std::vector<Tensor> parts =
+      rows.split_with_sizes({num_samples_, pixels, config_.num_classes}, 1);
+  return {{"audio", parts[0]},
+          {"image", parts[1].unflatten(1, {video_[0], kColours, video_[1], video_[2]})},
+          {"label", parts[2]}};
 }
 
 Modalities MultimodalImpl::hide(const std::vector<std::string>& modalities, int64_t batch) const {

@@ -2,9 +2,13 @@
 // through one latent array, and back. Modalities are called audio, image and label, as released.
 #pragma once
 
+#include <memory>
+
+#include "perceiver/model/grid_decoder.h"
 #include "perceiver/model/multimodal.h"
 #include "perceiver/model/perceiver_io.h"
 #include "perceiver/model/query.h"
+#include "perceiver/model/recorded.h"
 #include "perceiver/tasks/multimodal/config.h"
 
 namespace perceiver {
@@ -32,10 +36,9 @@ class MultimodalImpl : public torch::nn::Module {
   // label logits [B, O_i, classes]
   Modalities heads(const Tensor& outputs, const Modalities& points);
 
+  // Both; without gradients, pixels and sounds by what is left of both for them.
   Modalities decode(const Tensor& latents, const Modalities& points,
-                    Spacing spacing = Spacing::kSubsampled) {
-    return heads(outputs(latents, points, spacing), points);
-  }
+                    Spacing spacing = Spacing::kSubsampled);
 
   // Everything, in slices: -> image [B, T, 3, H, W], audio [B, S], label logits [B, classes].
   Modalities decode_all(const Tensor& latents, Spacing spacing = Spacing::kSubsampled);
@@ -53,6 +56,11 @@ class MultimodalImpl : public torch::nn::Module {
   ModelSummary summary(const ModalitySizes& num_queries) const;
 
  private:
+  // Everything, [B, O_i, values] each: pixels and sounds each in their own form where there is one,
+  // or all by the modules.
+  Modalities decode_all_now(const Tensor& latents, Spacing spacing);
+  Modalities decode_all_plain(const Tensor& latents, Spacing spacing);
+
   MultimodalConfig config_;
   std::vector<int64_t> video_, patches_;  // {T, H, W}, and in patches
   int64_t num_samples_, num_audio_patches_;
@@ -63,6 +71,9 @@ class MultimodalImpl : public torch::nn::Module {
   LearnedQuery label_query_{nullptr};
   PerceiverIo perceiver_{nullptr};
   std::map<std::string, Linear> heads_;
+  std::map<std::string, std::unique_ptr<GridDecoder>> grids_;  // image and audio
+  RecordedForward recorded_encode_;
+  std::map<Spacing, RecordedForward> recorded_decode_;
 };
 TORCH_MODULE(Multimodal);
 

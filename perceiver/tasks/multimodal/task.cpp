@@ -35,16 +35,11 @@ class MultimodalTask : public Task {
   Tensor forward(const Example& inputs, Split split) override {
     const Tensor latents =
         model_->encode(inputs, model_->hide({"label"}, inputs.at("label").size(0)));
-    const auto outputs = [&](const Modalities& points) {
-      const Tensor packed = model_->outputs(latents, points);
-      model_->heads(packed, points);
-      return packed;
-    };
-    if (split == Split::kTrain) return outputs(model_->random_points());
-    const int64_t all = summary(split).outputs.index;
-    return decode_in_slices(all, config_.model.decode_slice, [&](int64_t begin, int64_t end) {
-      return outputs(model_->points(begin, end));
-    });
+    if (split == Split::kEval) return model_->decode_all(latents).at("image");
+    const Modalities points = model_->random_points();
+    const Tensor outputs = model_->outputs(latents, points);
+    model_->heads(outputs, points);
+    return outputs;
   }
 
   // -> image uint8 [chunks, T, 3, H, W], audio [chunks, S] in [-1, 1]

@@ -1,0 +1,88 @@
+#include "perceiver/model/grid_decoder.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/normalised_rows.h"
+#include "perceiver/kernels/wide_attention.h"
+
+namespace perceiver {
+
+GridDecoder::GridDecoder(Decoder decoder, PositionQuery grid, Tensor filling, Linear head)
+    : decoder_(std::move(decoder)),
+      grid_(std::move(grid)),
+      filling_(std::move(filling)),
+      head_(std::move(head)) {}
+
+GridDecoder::Form GridDecoder::form() {
+  const std::lock_guard lock(mutex_);
+  if (decoder_->is_training()) return {};
+  const AttendParts parts = decoder_->parts_with_output();
+  if (!narrows(parts, filling_.size(0))) return {};
+  const auto packed = packed_.get(*decoder_,
+                                  [&] {
+                                    AttendParts through_head = parts;
+                                    through_head.output = composed_output(parts.output, head_);
+                                    return narrowed(through_head, filling_, &queries_);
+                                  },
+                                  {filling_, head_->weight, head_->bias});
+  return {packed, queries_};
+}
+
+Tensor GridDecoder::decode_plain(const Tensor& latents, const Tensor& features) {
+  const Tensor own = features.to(latents.dtype()).expand({latents.size(0), -1, -1});
+  const Tensor filling = filling_.expand({own.size(0), own.size(1), -1});
+  return head_(decoder_(latents, at::cat({own, filling}, -1)));
+}
+
+// A query of the form from one without its filling.
+static Tensor narrow_query(const Tensor& features, const LinearMap& map) {
+  return at::linear(features.to(at::kFloat), map.weight, map.bias);
+}
+
+Tensor GridDecoder::decode(const Tensor& latents, const Tensor& features) {
+  const Form f = form();
+  if (!f.attend) return decode_plain(latents, features);
+  const Tensor queries = narrow_query(features, f.queries).expand({latents.size(0), -1, -1});
+  const Tensor out = f.attend->cross(queries, latents, {}).to(latents.dtype());
+  if (attention_is_checked()) check_packed(out, decode_plain(latents, features));
+  return out;
+}
+
+Tensor GridDecoder::at(const Tensor& latents, const Tensor& indices, Spacing spacing) {
+  return decode(latents, grid_.at(1, indices.to(latents.device()), spacing));
+}
+
+Tensor GridDecoder::known_rows(const Form& form, const at::TensorOptions& options,
+                               Spacing spacing) {
+  const std::lock_guard lock(mutex_);
+  if (rows_form_ == form.attend && rows_spacing_ == spacing) return rows_;
+  constexpr int64_t kAtOnce = 65536;
+  const int64_t count = c10::multiply_integers(grid_.grid);
+  const int64_t padded = padded_channels(form.queries.bias.size(0) + 1);
+  rows_ = at::empty({1, count, padded}, options);
+  for (int64_t begin = 0; begin < count; begin += kAtOnce) {
+    const int64_t end = std::min(begin + kAtOnce, count);
+    const Tensor indices = at::arange(begin, end, options.dtype(at::kLong));
+    const Tensor queries = narrow_query(grid_.at(1, indices, spacing), form.queries);
+    rows_.slice(1, begin, end)
+        .copy_(normalised_padded(queries, rows_.scalar_type(), padded, /*constant=*/true));
+  }
+  rows_form_ = form.attend, rows_spacing_ = spacing;
+  return rows_;
+}
+
+Tensor GridDecoder::range(const Tensor& latents, int64_t begin, int64_t end, Spacing spacing) {
+  if (const Form f = form(); f.attend && normalised_inputs_allowed(latents)) {
+    const Tensor rows = known_rows(f, latents.options(), spacing).slice(1, begin, end);
+    const KnownRows known(rows, f.queries.bias.size(0));
+    return f.attend->cross(known.array().expand({latents.size(0), -1, -1}), latents, {});
+  }
+  const Tensor indices = at::arange(begin, end, latents.options().dtype(at::kLong));
+  return decode(latents, grid_.at(1, indices, spacing));
+}
+
+}  // namespace perceiver
