@@ -33,22 +33,6 @@ size_t room() {
 }
 int multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
 
-struct Launch {
-  dim3 blocks;
-  int threads;
-  size_t bytes;
-  cudaStream_t stream;
-};
-
-template <typename Kernel, typename... Arguments>
-cudaError_t start(Kernel kernel, const Launch& launch, const Arguments&... arguments) {
-  const cudaError_t error = cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(launch.bytes));
-  if (error != cudaSuccess) return error;
-  kernel<<<launch.blocks, launch.threads, launch.bytes, launch.stream>>>(arguments...);
-  return cudaGetLastError();
-}
-
 int heads_of(const ResidentAttention& a) { return a.heads * a.batch; }
 
 template <typename T, int F, int V, int kRowGroups>
@@ -64,15 +48,9 @@ cudaError_t start_forward(const ResidentAttention& a, cudaStream_t stream) {
                      {blocks, dim3(kThreads), spread ? std::max(bytes, alone) : bytes, stream}, a);
 }
 
-struct Rows {
-  const void* data;
-  int64_t batch, head, row;
-};
-bool is_on_16_bytes(const Rows& x) {
-  return (reinterpret_cast<uintptr_t>(x.data) | 2 * (x.batch | x.head | x.row)) % 16 == 0;
-}
+HeadRows as_rows(const NewHeadRows& x) { return {x.data, x.batch, x.head, x.row}; }
 
-cudaError_t make_map(const ResidentAttention& a, const Rows& x, int rows, int channels,
+cudaError_t make_map(const ResidentAttention& a, const HeadRows& x, int rows, int channels,
                      CUtensorMap* map) {
   return make_copy_map<4>({.bfloat16 = a.bfloat16,
                            .data = x.data,
@@ -81,48 +59,54 @@ cudaError_t make_map(const ResidentAttention& a, const Rows& x, int rows, int ch
                            .box = {32, kTileRows, 1, 1}},
                           map);
 }
-cudaError_t make_maps(const ResidentAttention& a, const Rows& out, HopperForwardMaps* maps) {
-  const auto make = [&](const Rows& x, int rows, int channels, CUtensorMap* map) {
-    return make_map(a, x, rows, channels, map);
+
+// A block has as many queries as there can be, or half of that where all are done earlier so.
+template <int F, int V>
+HopperForwardMemory<F, V> hopper_memory(const ResidentAttention& a) {
+  const auto memory_of = [&](int query_tiles) {
+    return HopperForwardMemory<F, V>(query_tiles, a.keys);
   };
-  const auto rows_of = [](const HeadRows& x) { return Rows{x.data, x.batch, x.head, x.row}; };
-  cudaError_t error = make(rows_of(a.q), a.queries, a.qk_channels, &maps->q);
-  if (error == cudaSuccess) error = make(rows_of(a.k), a.keys, a.qk_channels, &maps->k);
-  if (error == cudaSuccess) error = make(rows_of(a.v), a.keys, a.v_channels, &maps->v);
-  if (error != cudaSuccess || out.data == nullptr) return error;
-  return make(out, a.queries, a.v_channels, &maps->out);
+  const auto time_of = [&](int query_tiles) {
+    const int works = heads_of(a) * memory_of(query_tiles).query_blocks(a.queries);
+    return (works + multiprocessors() - 1) / multiprocessors() * query_tiles;
+  };
+  const int most = std::min(kMostQueryTiles, (a.queries + kTileRows - 1) / kTileRows);
+  const int half = (most + 1) / 2;
+  return memory_of(time_of(half) < time_of(most) ? half : most);
 }
 
 template <typename T, int F, int V>
 cudaError_t start_hopper_forward(const ResidentAttention& a, cudaStream_t stream) {
-  HopperForward<F, V> args{
-      .a = a, .maps = {}, .at = {a.queries, a.keys}, .buffers = 1, .staged = false};
-  const Rows out = {a.out.data, a.out.batch, a.out.head, a.out.row};
-  args.staged = args.at.tiles >= args.at.warpgroups && is_on_16_bytes(out);
-  const cudaError_t error = make_maps(a, args.staged ? out : Rows{}, &args.maps);
+  HopperForward<F, V> args{.a = a, .maps = {}, .at = hopper_memory<F, V>(a)};
+  cudaError_t error = make_map(a, a.q, a.queries, F, &args.maps.q);
+  if (error == cudaSuccess) error = make_map(a, a.k, a.keys, F, &args.maps.k);
+  if (error == cudaSuccess) error = make_map(a, a.v, a.keys, V, &args.maps.v);
+  if (error == cudaSuccess) error = make_map(a, as_rows(a.out), a.queries, V, &args.maps.out);
   if (error != cudaSuccess) return error;
   const int works = heads_of(a) * args.at.query_blocks(a.queries);
   const int blocks = std::min(works, multiprocessors());
-  if (works > blocks && args.at.bytes(2) <= room()) args.buffers = 2;
-  return start_early(
-      hopper_attend_kernel<T, F, V>,
-      {dim3(blocks), dim3(128 * args.at.warpgroups), args.at.bytes(args.buffers), stream}, args);
+  if (works > blocks) args.at.grow(room());
+  const int threads = forward_threads(args.at.warpgroups);
+  return start_early(hopper_attend_kernel<T, F, V>,
+                     {dim3(blocks), dim3(threads), args.at.bytes(), stream}, args);
 }
 
 // The copy engine goes by strides that are not 0, but for the queries' examples.
+bool map_takes(const ResidentAttention& a, const HeadRows& x, int rows) {
+  return (x.head != 0 || a.heads == 1) && (x.row != 0 || rows == 1) &&
+         (x.batch != 0 || a.batch == 1);
+}
 bool maps_take(const ResidentAttention& a) {
-  const auto moves = [&](const HeadRows& x, int rows) {
-    return (x.head != 0 || a.heads == 1) && (x.row != 0 || rows == 1);
-  };
-  return moves(a.q, a.queries) && moves(a.k, a.keys) && moves(a.v, a.keys) &&
-         (a.batch == 1 || (a.k.batch != 0 && a.v.batch != 0));
+  HeadRows q = a.q;
+  if (q.batch == 0) q.batch = 1;
+  return map_takes(a, q, a.queries) && map_takes(a, a.k, a.keys) && map_takes(a, a.v, a.keys);
 }
 
 // Where products are most of the work and there are more heads than half the multiprocessors.
 template <int F, int V>
 bool hopper_forward_pays(const ResidentAttention& a) {
-  const HopperForwardMemory<F, V> memory(a.queries, a.keys);
-  return is_hopper() && memory.bytes(1) <= room() && maps_take(a) &&
+  const HopperForwardMemory<F, V> memory = hopper_memory<F, V>(a);
+  return is_hopper() && memory.bytes() <= room() && maps_take(a) &&
          2 * heads_of(a) * memory.query_blocks(a.queries) > multiprocessors();
 }
 
@@ -140,21 +124,37 @@ cudaError_t choose_forward(const ResidentAttention& a, cudaStream_t stream) {
   return start_forward<T, F, V, kWarps>(a, stream);
 }
 
+template <typename T, int F, int V>
+cudaError_t start_hopper_gradient(const ResidentAttention& a, const ResidentGradients& g,
+                                  const HopperGradientMemory<F, V>& at, cudaStream_t stream) {
+  HopperGradientArguments<F, V> args{.a = a, .g = g, .maps = {}, .at = at};
+  cudaError_t error = make_map(a, a.q, a.queries, F, &args.maps.q);
+  if (error == cudaSuccess) error = make_map(a, a.k, a.keys, F, &args.maps.k);
+  if (error == cudaSuccess) error = make_map(a, a.v, a.keys, V, &args.maps.v);
+  if (error == cudaSuccess) error = make_map(a, g.d_out, a.queries, V, &args.maps.d_out);
+  if (error == cudaSuccess) error = make_map(a, as_rows(g.dk), a.keys, F, &args.maps.dk);
+  if (error == cudaSuccess) error = make_map(a, as_rows(g.dv), a.keys, V, &args.maps.dv);
+  if (error != cudaSuccess) return error;
+  return start_early(hopper_gradient_kernel<T, F, V>,
+                     {dim3(a.heads, a.batch), dim3(kGradientThreads), at.bytes(), stream}, args);
+}
+
 template <int F, int V>
 cudaError_t choose_gradient(const ResidentAttention& a, const ResidentGradients& g,
                             cudaStream_t stream) {
   using T = __nv_bfloat16;
-  const dim3 blocks(a.heads, a.batch);
   if constexpr (F % 32 == 0 && V % 32 == 0) {
-    const size_t bytes = HopperGradientMemory<F, V>(a.queries, a.keys).end;
+    const HopperGradientMemory<F, V> at(a.queries, a.keys);
     // Of few channels and keys, two heads fit a multiprocessor with the other kernel.
-    if (is_hopper() && bytes <= room() && (V >= 64 || a.keys > kPassKeys)) {
-      return start(hopper_gradient_kernel<T, F, V>, {blocks, kGradientThreads, bytes, stream}, a,
-                   g);
+    if (is_hopper() && at.bytes() <= room() && (V >= 64 || a.keys > kPassKeys) && maps_take(a) &&
+        map_takes(a, g.d_out, a.queries) && map_takes(a, as_rows(g.dk), a.keys) &&
+        map_takes(a, as_rows(g.dv), a.keys)) {
+      return start_hopper_gradient<T>(a, g, at, stream);
     }
   }
   const size_t bytes = GradientMemory<F, V>::bytes(a.queries, a.keys);
-  return start(gradient_kernel<T, F, V>, {blocks, kThreads, bytes, stream}, a, g);
+  return start_early(gradient_kernel<T, F, V>,
+                     {dim3(a.heads, a.batch), dim3(kThreads), bytes, stream}, a, g);
 }
 
 }  // namespace

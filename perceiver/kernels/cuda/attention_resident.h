@@ -22,7 +22,7 @@ struct NewHeadRows {
 struct ResidentAttention {
   bool bfloat16 = true;  // or float16
   int batch = 0, heads = 0, queries = 0, keys = 0, qk_channels = 0, v_channels = 0;
-  HeadRows q = {}, k = {}, v = {};   // data and strides on 16 bytes
+  HeadRows q = {}, k = {}, v = {};   // data and strides on 16 bytes, as of all arrays here
   const uint8_t* kv_mask = nullptr;  // [B, M], not 0: there is a key; null: all are
   float scale = 1.0f;                // above 0
   NewHeadRows out = {};              // [B, H, N, V]
@@ -31,8 +31,8 @@ struct ResidentAttention {
 
 // Of the output and of what it was made from. bfloat16 alone.
 struct ResidentGradients {
-  HeadRows out;                        // as it was computed
-  HeadRows d_out;                      // on 16 bytes
+  HeadRows out;  // as it was computed
+  HeadRows d_out;
   const float* log_sum_exp = nullptr;  // [B, H, N], as it was computed
   NewHeadRows dq, dk, dv;
 };

@@ -78,9 +78,9 @@ struct RunningRow {
 
 // 0 for a key that is there, and what makes its weight 0 for one that is not.
 __device__ inline void set_offsets(float* offsets, const ResidentAttention& a, const HeadPlace& of,
-                                   int rows) {
+                                   int rows, int thread, int threads) {
   const uint8_t* const mask = mask_of(a, of);
-  for (int i = threadIdx.x; i < rows; i += blockDim.x) {
+  for (int i = thread; i < rows; i += threads) {
     offsets[i] = i < a.keys && (mask == nullptr || mask[i] != 0) ? 0.0f : -INFINITY;
   }
 }
@@ -174,23 +174,27 @@ struct RowFactors {
   float low, high;
 };
 
-// Of a warp's rows from `first` on; their sums become those of all keys.
-__device__ inline RowFactors store_log_sums(const ResidentAttention& a, const HeadPlace& of,
-                                            int first, RunningRow& low, RunningRow& high) {
-  const int lane = threadIdx.x % 32, row = first + lane / 4;
+// Rows' sums become those of all keys.
+__device__ inline RowFactors complete(RunningRow& low, RunningRow& high) {
   low.sum = quad_sum(low.sum), high.sum = quad_sum(high.sum);
-  if (lane % 4 == 0) {
-    float* const log_sums = figures_of(a.log_sum_exp, a, of);
-    if (row < a.queries) log_sums[row] = low.log_sum();
-    if (row + 8 < a.queries) log_sums[row + 8] = high.log_sum();
-  }
-  return {low.sum > 0.0f ? 1.0f / low.sum : 0.0f, high.sum > 0.0f ? 1.0f / high.sum : 0.0f};
+  return {low.sum > 0.0f ? __frcp_rn(low.sum) : 0.0f, high.sum > 0.0f ? __frcp_rn(high.sum) : 0.0f};
+}
+
+// Of a warp's rows from `first` on, once they are complete.
+__device__ inline void store_log_sums(const ResidentAttention& a, const HeadPlace& of, int first,
+                                      const RunningRow& low, const RunningRow& high) {
+  const int lane = threadIdx.x % 32, half = lane % 4, at = first + lane / 4 + half * 8;
+  if (half > 1 || at >= a.queries) return;
+  RunningRow row = low;
+  if (half == 1) row = high;
+  figures_of(a.log_sum_exp, a, of)[at] = row.log_sum();
 }
 
 template <typename T, int V>
 __device__ void store_queries(const ResidentAttention& a, const HeadPlace& of, int first,
                               const float (&sums)[V / 8][4], RunningRow low, RunningRow high) {
-  const RowFactors by = store_log_sums(a, of, first, low, high);
+  const RowFactors by = complete(low, high);
+  store_log_sums(a, of, first, low, high);
   store_rows(rows_of<T>(a.out, of), a.out.row, first, a.queries, sums, by.low, by.high);
 }
 
@@ -258,7 +262,7 @@ __global__ void __launch_bounds__(kThreads, V <= 32 ? 3 : 2)
 
   copy_rows<F>(keys, rows_of<T>(a.k, of), a.k.row, a.keys, rows);
   copy_rows<V>(values, rows_of<T>(a.v, of), a.v.row, a.keys, rows);
-  set_offsets(offsets, a, of, rows);
+  set_offsets(offsets, a, of, rows, threadIdx.x, kThreads);
   const int first = blockIdx.x * Memory::kQueriesOfBlock + warp % kRowGroups * 16;
   WarpQueries<T, F, V, kRowGroups> mine;
   load_factors<F>(mine.q, rows_of<T>(a.q, of), a.q.row, first, a.queries);

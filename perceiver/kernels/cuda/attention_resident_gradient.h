@@ -6,6 +6,7 @@
 
 #include "perceiver/kernels/cuda/attention_resident.h"
 #include "perceiver/kernels/cuda/attention_resident_rows.h"
+#include "perceiver/kernels/cuda/kernel_order.h"
 #include "perceiver/kernels/cuda/pack.h"
 
 namespace perceiver::resident {
@@ -104,6 +105,8 @@ __global__ void __launch_bounds__(kThreads, V >= 64 ? 1 : 2)
   float* const means = log_sums + query_rows;
   float* const unfinished = means + query_rows;
 
+  let_next_kernel_come();
+  wait_for_kernels_before();
   copy_rows<F>(queries, rows_of<T>(a.q, of), a.q.row, a.queries, query_rows);
   copy_rows<F>(keys, rows_of<T>(a.k, of), a.k.row, a.keys, key_rows);
   copy_rows<V>(gains, rows_of<T>(g.d_out, of), g.d_out.row, a.queries, query_rows);

@@ -20,18 +20,57 @@ __device__ inline uint32_t piece_at(int rows, int row, int piece) {
   return (piece / 4 * rows + row) * kColumnRow + ((piece ^ (row / 2)) % 4) * 16;
 }
 
-// `count` rows from `first` on to columns of `rows` rows; those from `there` on are zeros. A thread
-// has a quarter of a row.
-template <int C, typename T>
-__device__ void copy_to_columns(uint32_t to, int rows, const T* from, int64_t stride, int first,
-                                int count, int there) {
-  const int part = threadIdx.x % 4;
-  for (int row = first + threadIdx.x / 4; row < first + count; row += blockDim.x / 4) {
-    const bool is_there = row < there;
-    const T* const row_from = from + (is_there ? row * stride + part * 8 : 0);
+// Three warpgroups start with 168 registers a thread; one that helps two others leaves them some.
+template <int F>
+inline constexpr int kHelperRegisters = F > 32 ? 88 : 72;
+template <int F>
+inline constexpr int kWorkerRegisters = (3 * 168 - kHelperRegisters<F>) / 2;
+
+// All lanes of the warp have come here.
+__device__ inline void arrive(uint32_t barrier) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) hopper::barrier_arrive(barrier);
+}
+
+// The copy engine brings 64 rows at once.
+inline constexpr int kTileRows = 64;
+
+// Starts the copy of 64 rows of C channels, from `row` on, to columns of `rows` rows.
+template <int C>
+__device__ void copy_boxes(uint32_t to, int rows, const CUtensorMap& map, int row,
+                           const HeadPlace& of, uint32_t barrier) {
 #pragma unroll
-    for (int i = 0; i < C / 32; ++i) {
-      copy_ahead(to + piece_at(rows, row, i * 4 + part), row_from + i * 32, is_there);
+  for (int i = 0; i < C / 32; ++i) {
+    hopper::copy_head_box(to + i * rows * kColumnRow, {&map, 32 * i, row, of.head, of.example},
+                          barrier);
+  }
+}
+
+// The factors of sixteen rows of columns, from `first` on.
+template <int C>
+__device__ __forceinline__ void load_column_factors(uint32_t (&to)[C / 16][4], uint32_t columns,
+                                                    int rows, int first) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int c = 0; c < C / 16; ++c) {
+    load_matrices(to[c], columns + piece_at(rows, first + lane % 16, c * 2 + lane / 16));
+  }
+}
+
+// Sixteen rows of sums of a warp, from `row` on, times a factor for each half of them, to columns.
+template <typename T, int kTiles>
+__device__ __forceinline__ void store_to_columns(uint32_t columns, int rows, int row,
+                                                 const float (&sums)[kTiles][4], float by_low,
+                                                 float by_high) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int n = 0; n < kTiles; ++n) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float by = half == 0 ? by_low : by_high;
+      const uint32_t word = pack_pair<T>(sums[n][2 * half] * by, sums[n][2 * half + 1] * by);
+      const uint32_t to = columns + piece_at(rows, row + lane / 4 + 8 * half, n) + lane % 4 * 4;
+      asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(word) : "memory");
     }
   }
 }

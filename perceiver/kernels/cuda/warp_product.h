@@ -92,15 +92,4 @@ __device__ inline void copy_ahead(uint32_t to, const void* from, bool there) {
 
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;\n" ::: "memory"); }
 
-// The copies of this thread since the last call are one group.
-__device__ inline void end_group_of_copies() {
-  asm volatile("cp.async.commit_group;\n" ::: "memory");
-}
-
-// Until all but the last kOpen groups are there.
-template <int kOpen>
-__device__ inline void wait_for_groups() {
-  asm volatile("cp.async.wait_group %0;\n" ::"n"(kOpen) : "memory");
-}
-
 }  // namespace perceiver
