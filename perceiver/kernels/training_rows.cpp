@@ -21,7 +21,8 @@ at::ScalarType wide(const Tensor& x) {
 Tensor plain_sum(const RowTerms& terms) {
   const Tensor& x = terms.x;
   if (!terms.y.defined()) return x;
-  Tensor sum = x.to(wide(x)) + terms.y.narrow(1, 0, x.size(1));
+  const int64_t times = terms.y.size(0) / x.size(0);
+  Tensor sum = x.repeat({times, 1}).to(wide(x)) + terms.y.narrow(1, 0, x.size(1));
   if (terms.bias.defined()) sum = sum + terms.bias;
   return sum.to(x.scalar_type());
 }
@@ -47,11 +48,12 @@ NormedRows layer_norm_rows(const RowTerms& terms, const Tensor& scale, const Ten
 }
 
 NormGradients layer_norm_rows_gradient(const Tensor& gradient, const NormedRows& rows,
-                                       const Tensor& scale, const Tensor& passed,
-                                       WantedRows wanted) {
+                                       const Tensor& scale, const Tensor& passed, WantedRows wanted,
+                                       const RowSum& also) {
   if (training_rows_are_fused(rows.z, gradient.scalar_type())) {
-    return cuda_layer_norm_rows_gradient(gradient, rows, scale, passed, wanted);
+    return cuda_layer_norm_rows_gradient(gradient, rows, scale, passed, wanted, also);
   }
+  TORCH_INTERNAL_ASSERT(!also.parts.defined());
   const int64_t channels = rows.z.size(1), padded = gradient.size(1);
   const Tensor z = rows.z.to(wide(rows.z));
   const auto [dz, dscale, doffset] = at::native_layer_norm_backward(
@@ -83,12 +85,17 @@ Tensor copy_and_sum(const Tensor& x, const Tensor& out) {
   return x.sum(0, /*keepdim=*/false, wide(x));
 }
 
-SummedRows gelu_rows_gradient(const Tensor& gradient, const Tensor& at, bool tanh) {
+RowSum sum_later(const Tensor& x) {
+  if (training_rows_are_fused(x, x.scalar_type())) return cuda_sum_later(x);
+  return {x.sum(0, /*keepdim=*/false, wide(x))};
+}
+
+RowsToSum gelu_rows_gradient(const Tensor& gradient, const Tensor& at, bool tanh) {
   if (training_rows_are_fused(gradient, at.scalar_type())) {
     return cuda_gelu_rows_gradient(gradient, at, tanh);
   }
   const Tensor rows = at::gelu_backward(gradient, at, tanh ? "tanh" : "none");
-  return {rows, rows.sum(0, /*keepdim=*/false, wide(rows))};
+  return {rows, {rows.sum(0, /*keepdim=*/false, wide(rows))}};
 }
 
 }  // namespace perceiver

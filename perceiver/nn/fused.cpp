@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "perceiver/core/repeated.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/kernels/product.h"
 #include "perceiver/kernels/training_rows.h"
@@ -54,8 +55,8 @@ int64_t total_rows(at::TensorList weights) {
 // Gradients of outputs that lie side by side, [B, N, width] each, as rows [R, out] of `like`'s
 // dtype and their sum. The first of `gradients` is another's. Attention may have put them so
 // already.
-SummedRows side_by_side(const variable_list& gradients, at::IntArrayRef widths, int64_t rows,
-                        const Tensor& like) {
+RowsToSum side_by_side(const variable_list& gradients, at::IntArrayRef widths, int64_t rows,
+                       const Tensor& like) {
   const int64_t out = like.size(0);
   const Tensor& first = gradients[1];
   bool already = first.defined() && first.scalar_type() == like.scalar_type();
@@ -67,7 +68,7 @@ SummedRows side_by_side(const variable_list& gradients, at::IntArrayRef widths, 
   }
   if (already) {
     const Tensor all = first.as_strided({rows, out}, {out, 1});
-    return {all, copy_and_sum(all, all)};
+    return {all, sum_later(all)};
   }
   const Tensor all = at::empty({rows, out}, like.options());
   std::vector<Tensor> sums;
@@ -78,7 +79,7 @@ SummedRows side_by_side(const variable_list& gradients, at::IntArrayRef widths, 
     sums.push_back(given.defined() ? copy_and_sum(rows_of(given), part) : part.zero_().sum(0));
     column += widths[i];
   }
-  return {all, at::cat(sums)};
+  return {all, {at::cat(sums)}};
 }
 
 RowTerms terms_of(const Tensor& x, const std::optional<Tensor>& y,
@@ -139,7 +140,7 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
     const auto sizes = context->saved_data["sizes"].toIntVector();
     const auto widths = context->saved_data["widths"].toIntVector();
     const bool added = context->saved_data["added"].toBool();
-    const auto [all, bias_sums] = side_by_side(gradients, widths, rows.z.size(0), weight);
+    const auto [all, bias_sum] = side_by_side(gradients, widths, rows.z.size(0), weight);
     const Tensor weight_gradients = weight_gradient(all, rows.normed);
     const bool wanted = added || context->needs_input_grad(0);
     const bool passed = wanted && gradients[0].defined();
@@ -147,7 +148,8 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
                                                         passed ? rows_of(gradients[0]) : Tensor(),
                                                         added    ? WantedRows::kBoth
                                                         : wanted ? WantedRows::kWide
-                                                                 : WantedRows::kNone);
+                                                                 : WantedRows::kNone,
+                                                        bias_sum);
     variable_list result = {wanted ? norm.z.view(sizes) : Tensor(),
                             added ? like(norm.narrow, sizes) : Tensor(),
                             added ? norm.sum : Tensor(), norm.scale, norm.offset};
@@ -156,7 +158,7 @@ struct ProjectNormed : torch::autograd::Function<ProjectNormed> {
       result.push_back(weight_gradients.narrow(0, column, width).narrow(1, 0, rows.z.size(1)));
       column += width;
     }
-    for (const Tensor& b : bias_sums.split_with_sizes(widths)) result.push_back(b);
+    for (const Tensor& b : bias_sum.sum.split_with_sizes(widths)) result.push_back(b);
     result.emplace_back();  // of dtype
     return result;
   }
@@ -178,7 +180,8 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
     const Tensor w1 = stacked_weights({widen_weight}, narrow, hidden, padded);
     const Tensor w2 = stacked_weights({narrow_weight}, narrow, padded, hidden);
     const RowTerms terms =
-        x ? RowTerms{rows_of(*x), at::mm(a, wo.t()), output_bias}
+        x ? RowTerms{rows_of(repeats_one_example(*x) ? x->narrow(0, 0, 1) : *x), at::mm(a, wo.t()),
+                     output_bias}
           : RowTerms{multiplied({a, wo, stacked_biases({output_bias}, narrow, padded)})
                          .narrow(1, 0, channels)};
     const NormedRows rows = layer_norm_rows(terms, scale, offset, narrow, padded);
@@ -200,10 +203,9 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
     const int64_t channels = scale.size(0);
     const int64_t hidden = context->saved_data["hidden"].toInt();
     const Tensor d = rows_of(gradients[1]);
-    const SummedRows dh =
-        gelu_rows_gradient(at::mm(d, w2), h, context->saved_data["tanh"].toBool());
-    const NormGradients norm = layer_norm_rows_gradient(at::mm(dh.rows, w1), rows, scale,
-                                                        rows_of(gradients[0]), WantedRows::kBoth);
+    const RowsToSum dh = gelu_rows_gradient(at::mm(d, w2), h, context->saved_data["tanh"].toBool());
+    const NormGradients norm = layer_norm_rows_gradient(
+        at::mm(dh.rows, w1), rows, scale, rows_of(gradients[0]), WantedRows::kBoth, dh.sum);
     const auto part = [](const Tensor& weight, int64_t out, int64_t in) {
       return weight.narrow(0, 0, out).narrow(1, 0, in);
     };
@@ -215,7 +217,7 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
             norm.scale,
             norm.offset,
             part(weight_gradient(dh.rows, rows.normed), hidden, channels),
-            dh.sum.narrow(0, 0, hidden),
+            dh.sum.sum.narrow(0, 0, hidden),
             part(weight_gradient(d, u), channels, hidden),
             Tensor(),
             Tensor()};

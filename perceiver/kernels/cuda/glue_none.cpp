@@ -91,7 +91,7 @@ NormedRows cuda_layer_norm_rows(const RowTerms&, const Tensor&, const Tensor&, i
 }
 
 NormGradients cuda_layer_norm_rows_gradient(const Tensor&, const NormedRows&, const Tensor&,
-                                            const Tensor&, WantedRows) {
+                                            const Tensor&, WantedRows, const RowSum&) {
   refuse();
 }
 
@@ -101,7 +101,9 @@ SummedRows cuda_narrowed_rows(const Tensor&, int64_t) { refuse(); }
 
 Tensor cuda_copy_and_sum(const Tensor&, const Tensor&) { refuse(); }
 
-SummedRows cuda_gelu_rows_gradient(const Tensor&, const Tensor&, bool) { refuse(); }
+RowSum cuda_sum_later(const Tensor&) { refuse(); }
+
+RowsToSum cuda_gelu_rows_gradient(const Tensor&, const Tensor&, bool) { refuse(); }
 
 std::unique_ptr<FusedOptimizer> FusedOptimizer::make(const std::vector<FusedParameter>&,
                                                      const Rule&) {

@@ -7,6 +7,13 @@
 namespace perceiver {
 
 // parts [count, width] -> sums [width], in a fixed order
-void sum_parts(const float* parts, int64_t count, int64_t width, float* sums, cudaStream_t stream);
+struct PartSums {
+  const float* parts = nullptr;
+  int64_t count = 0, width = 0;
+  float* sums = nullptr;
+};
+
+// Both in one launch, where there is something else.
+void sum_parts(const PartSums& sums, cudaStream_t stream, const PartSums& also = {});
 
 }  // namespace perceiver

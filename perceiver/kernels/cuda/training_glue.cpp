@@ -31,18 +31,21 @@ Tensor narrow_rows(const Tensor& like, int64_t padded) {
   return at::empty({like.size(0), padded}, like.options().dtype(at::kBFloat16));
 }
 
-// Runs `pass` from x to out, which may have more columns of padding -> the sum over rows
-Tensor run_columns(ColumnPass pass, const Tensor& x, const Tensor& out) {
+// Runs `pass` from x to out, which may have more columns of padding -> the sum over rows, or its
+// parts
+RowSum run_columns(ColumnPass pass, const Tensor& x, const Tensor& out, bool later = false) {
   const c10::cuda::CUDAGuard guard(x.device());
   const Tensor from = in_rows(x);
   const Tensor sum = floats(x, {x.size(1)});
   const Tensor workspace = floats(x, {column_workspace(x.size(1))});
+  PartSums left;
+  if (later) pass.left = &left;
   pass.rows = x.size(0), pass.channels = x.size(1), pass.dtype = cuda_dtype(x);
   pass.x = from.const_data_ptr(), pass.x_stride = from.stride(0);
   pass.out = out.data_ptr(), pass.out_stride = out.stride(0), pass.padded = out.size(1);
   pass.sums = sum.data_ptr<float>(), pass.workspace = workspace.data_ptr<float>();
   C10_CUDA_CHECK(columns(pass, c10::cuda::getCurrentCUDAStream()));
-  return sum;
+  return {sum, later ? workspace : Tensor(), left.count};
 }
 
 }  // namespace
@@ -58,14 +61,16 @@ NormedRows cuda_layer_norm_rows(const RowTerms& terms, const Tensor& scale, cons
   const Tensor &x = terms.x, &y = terms.y;
   const c10::cuda::CUDAGuard guard(x.device());
   const Tensor from = in_rows(x);
-  NormedRows rows{.z = y.defined() ? at::empty(x.sizes(), x.options()) : from,
-                  .normed = narrow_rows(x, padded),
-                  .mean = floats(x, {x.size(0)}),
-                  .rstd = floats(x, {x.size(0)})};
-  LayerNormPass pass{.rows = x.size(0),
+  const int64_t count = (y.defined() ? y : x).size(0);
+  NormedRows rows{.z = y.defined() ? at::empty({count, x.size(1)}, x.options()) : from,
+                  .normed = narrow_rows(y.defined() ? y : x, padded),
+                  .mean = floats(x, {count}),
+                  .rstd = floats(x, {count})};
+  LayerNormPass pass{.rows = count,
                      .channels = x.size(1),
                      .dtype = cuda_dtype(x),
                      .x = from.const_data_ptr(),
+                     .x_rows = x.size(0),
                      .x_stride = from.stride(0),
                      .scale = scale.const_data_ptr<float>(),
                      .offset = offset.const_data_ptr<float>(),
@@ -84,7 +89,7 @@ NormedRows cuda_layer_norm_rows(const RowTerms& terms, const Tensor& scale, cons
 
 NormGradients cuda_layer_norm_rows_gradient(const Tensor& gradient, const NormedRows& rows,
                                             const Tensor& scale, const Tensor& passed,
-                                            WantedRows wanted) {
+                                            WantedRows wanted, const RowSum& also) {
   const c10::cuda::CUDAGuard guard(gradient.device());
   const int64_t count = rows.z.size(0), channels = rows.z.size(1);
   const Tensor sums = floats(gradient, {3, channels});
@@ -104,6 +109,10 @@ NormGradients cuda_layer_norm_rows_gradient(const Tensor& gradient, const Normed
                          .passed = by.defined() ? by.const_data_ptr() : nullptr,
                          .sums = sums.data_ptr<float>(),
                          .workspace = workspace.data_ptr<float>()};
+  if (also.parts.defined()) {
+    pass.also = {also.parts.const_data_ptr<float>(), also.count, also.sum.size(0),
+                 also.sum.data_ptr<float>()};
+  }
   if (wanted != WantedRows::kNone) {
     g.z = at::empty({count, channels}, rows.z.options());
     pass.dz = g.z.data_ptr();
@@ -138,16 +147,18 @@ Tensor cuda_added_rows(const RowTerms& terms) {
 
 SummedRows cuda_narrowed_rows(const Tensor& x, int64_t padded) {
   const Tensor out = narrow_rows(x, padded);
-  return {out, run_columns({}, x, out)};
+  return {out, run_columns({}, x, out).sum};
 }
 
-Tensor cuda_copy_and_sum(const Tensor& x, const Tensor& out) { return run_columns({}, x, out); }
+Tensor cuda_copy_and_sum(const Tensor& x, const Tensor& out) { return run_columns({}, x, out).sum; }
 
-SummedRows cuda_gelu_rows_gradient(const Tensor& gradient, const Tensor& at, bool tanh) {
+RowSum cuda_sum_later(const Tensor& x) { return run_columns({}, x, x, /*later=*/true); }
+
+RowsToSum cuda_gelu_rows_gradient(const Tensor& gradient, const Tensor& at, bool tanh) {
   const Tensor out = narrow_rows(gradient, gradient.size(1));
   ColumnPass pass{.operation = tanh ? ColumnOperation::kGeluTanh : ColumnOperation::kGeluErf};
   pass.at = at.const_data_ptr(), pass.at_stride = at.stride(0);
-  return {out, run_columns(pass, gradient, out)};
+  return {out, run_columns(pass, gradient, out, /*later=*/true)};
 }
 
 }  // namespace perceiver

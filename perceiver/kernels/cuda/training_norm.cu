@@ -18,7 +18,8 @@ __global__ void __launch_bounds__(kMaxRowThreads) layer_norm_kernel(LayerNormPas
   const bool there = row < p.rows;  // every thread meets the barriers
   const int channels = there ? static_cast<int>(p.channels) : 0;
   H z;
-  z.load(static_cast<const T*>(p.x) + row * p.x_stride, channels);
+  const int64_t x_row = p.x_rows == p.rows ? row : row % p.x_rows;
+  z.load(static_cast<const T*>(p.x) + x_row * p.x_stride, channels);
   if (p.y != nullptr) {
     H y;
     y.load(static_cast<const Narrow*>(p.y) + row * p.y_stride, channels);
@@ -33,9 +34,9 @@ __global__ void __launch_bounds__(kMaxRowThreads) layer_norm_kernel(LayerNormPas
   }
   float sum = 0, squares = 0;
   z.each(channels, [&](float v, int, int) { sum += v; });
-  const float mean = row_sums({sum, 0}, slots[0]).x / static_cast<float>(p.channels);
+  const float mean = row_sums<H>({sum, 0}, slots[0]).x / static_cast<float>(p.channels);
   z.each(channels, [&](float v, int, int) { squares += (v - mean) * (v - mean); });
-  const float variance = row_sums({squares, 0}, slots[1]).x / static_cast<float>(p.channels);
+  const float variance = row_sums<H>({squares, 0}, slots[1]).x / static_cast<float>(p.channels);
   const float rstd = rsqrtf(variance + kEpsilon);
   if (!there) return;
   H scale, offset;
@@ -61,7 +62,7 @@ struct Ahead {
     for (int i = 0; i < H::kItems; ++i) {
 #pragma unroll
       for (int k = 0; k < H::V / kTogether; ++k) {
-        if (H::channel(i) < channels) {
+        if (H::is_there(i, channels)) {
           at[i][k] =
               *reinterpret_cast<const Pack<T, kTogether>*>(row + H::channel(i) + k * kTogether);
         } else {
@@ -88,7 +89,7 @@ struct Ahead {
 // The block's sum of `held` over its rows goes to `to` [C].
 template <typename H>
 __device__ void store_block_sum(H& held, float* shared, float* to, int channels) {
-  const int width = blockDim.x * H::V * H::kItems;
+  const int width = H::threads() * H::V * H::kItems;
   __syncthreads();
   held.each(channels,
             [&](float v, int i, int j) { shared[threadIdx.y * width + H::channel(i) + j] = v; });
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) layer_norm_gradient_kernel(Lay
       sums.y += g.at[i][j] * v;
     });
     if (p.dz == nullptr) continue;
-    sums = row_sums(sums, slots[turn ^= 1]);
+    sums = row_sums<H>(sums, slots[turn ^= 1]);
     g.each(here, [&](float& v, int i, int j) {
       v = rstd * (v - share * (sums.x + z.at[i][j] * sums.y)) + passed.at[i][j];
       out_sum.at[i][j] += v;
@@ -164,21 +165,24 @@ void launch(const LayerNormPass& p, cudaStream_t stream) {
   layer_norm_kernel<T, H><<<blocks, dim3(t.row, t.rows), 0, stream>>>(p);
 }
 
-// As many as fit beside one another, with about a hundred registers a thread.
-constexpr int kThreadsTogether = 600, kMostGradientBlocks = 4 * kProcessors;
+// As many blocks as fit beside one another: with up to 128 registers a thread, a multiprocessor has
+// room for sixteen warps.
+constexpr unsigned kGradientThreads = 160;
+constexpr int kWarpsTogether = 16, kMostGradientBlocks = 5 * kProcessors;
 int64_t gradient_blocks(int64_t rows, const RowThreads& t) {
-  const int64_t together = std::max<int64_t>(1, kThreadsTogether / (t.row * t.rows));
-  return std::clamp<int64_t>((rows + t.rows - 1) / t.rows, 1, together * kProcessors);
+  const int64_t together = std::max<int64_t>(1, 32 * kWarpsTogether / (t.row * t.rows));
+  const int64_t most = std::min<int64_t>(together * kProcessors, kMostGradientBlocks);
+  return std::clamp<int64_t>((rows + t.rows - 1) / t.rows, 1, most);
 }
 
 template <typename T, typename H>
 void launch(const LayerNormGradient& p, cudaStream_t stream) {
-  const RowThreads t = row_threads(p.channels, H::V, H::kItems, kThreads);
+  const RowThreads t = row_threads(p.channels, H::V, H::kItems, kGradientThreads);
   const int64_t blocks = gradient_blocks(p.rows, t);
   const size_t shared = sizeof(float) * t.row * t.rows * H::V * H::kItems;
   layer_norm_gradient_kernel<T, H>
       <<<static_cast<unsigned>(blocks), dim3(t.row, t.rows), shared, stream>>>(p);
-  sum_parts(p.workspace, blocks, 3 * p.channels, p.sums, stream);
+  sum_parts({p.workspace, blocks, 3 * p.channels, p.sums}, stream, p.also);
 }
 
 bool can_be(int64_t channels, CudaDtype dtype) {
@@ -191,7 +195,7 @@ cudaError_t layer_norm(const LayerNormPass& p, cudaStream_t stream) {
   if (!can_be(p.channels, p.dtype) || p.out_stride < p.channels) return cudaErrorInvalidValue;
   if (p.rows == 0) return cudaSuccess;
   with_wide_dtype(p.dtype, [&]<typename T>(T*) {
-    with_layout<T>(p.channels | p.x_stride | p.y_stride | p.out_stride,
+    with_layout<T>(p.channels, p.x_stride | p.y_stride | p.out_stride,
                    bits(p.x) | bits(p.y) | bits(p.bias) | bits(p.sum) | bits(p.scale) |
                        bits(p.offset) | bits(p.out),
                    [&]<typename H>(H) { launch<T, H>(p, stream); });
@@ -209,7 +213,7 @@ cudaError_t layer_norm_gradient(const LayerNormGradient& p, cudaStream_t stream)
   }
   with_wide_dtype(p.dtype, [&]<typename T>(T*) {
     with_layout<T>(
-        p.channels | p.z_stride | p.gradient_stride | p.narrow_stride,
+        p.channels, p.z_stride | p.gradient_stride | p.narrow_stride,
         bits(p.gradient) | bits(p.z) | bits(p.scale) | bits(p.passed) | bits(p.dz) | bits(p.narrow),
         [&]<typename H>(H) { launch<T, H>(p, stream); });
   });

@@ -82,7 +82,12 @@ void launch_columns(const ColumnPass& p, cudaStream_t stream) {
       columns_kernel<V, ColumnOperation::kGeluErf, T><<<blocks, threads, 0, stream>>>(p);
       break;
   }
-  sum_parts(p.workspace, down, p.channels, p.sums, stream);
+  const PartSums sums{p.workspace, down, p.channels, p.sums};
+  if (p.left != nullptr) {
+    *p.left = sums;
+  } else {
+    sum_parts(sums, stream);
+  }
 }
 
 template <int V, typename T>

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "perceiver/kernels/cuda/dtype.h"
+#include "perceiver/kernels/cuda/sum_parts.h"
 
 namespace perceiver {
 
@@ -18,7 +19,8 @@ constexpr int64_t kMaxTrainingChannels = 4096;
 struct LayerNormPass {
   int64_t rows, channels;   // R, C: at most kMaxTrainingChannels
   CudaDtype dtype;          // of x and sum: float32 or bfloat16
-  const void* x;            // [R, C]
+  const void* x;            // [R', C], R' rows that repeat
+  int64_t x_rows;           // R': R where they do not
   int64_t x_stride;         // elements from one row to the next
   const void* y = nullptr;  // [R, C], bfloat16; null: nothing is added
   int64_t y_stride = 0;
@@ -46,7 +48,8 @@ struct LayerNormGradient {
   void* narrow = nullptr;        // [R, P]: dz in bfloat16, zeros behind the channels; null: not
   int64_t narrow_stride = 0;     // P
   float* sums;
-  float* workspace;  // of layer_norm_gradient_workspace() floats
+  float* workspace;    // of layer_norm_gradient_workspace() floats
+  PartSums also = {};  // made in the same launch as `sums`: what columns() has left
 };
 int64_t layer_norm_gradient_workspace(int64_t channels);
 cudaError_t layer_norm_gradient(const LayerNormGradient& pass, cudaStream_t stream);
@@ -83,6 +86,7 @@ struct ColumnPass {
   int64_t padded = 0;  // P
   float* sums = nullptr;
   float* workspace = nullptr;  // of column_workspace() floats
+  PartSums* left = nullptr;    // where to say how the sums are made, which then are left; null: not
 };
 int64_t column_workspace(int64_t channels);
 cudaError_t columns(const ColumnPass& pass, cudaStream_t stream);
