@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "perceiver/core/error.h"
+#include "perceiver/nn/embed.h"
 
 #ifdef PERCEIVER_SENTENCEPIECE
 #include <sentencepiece_processor.h>
@@ -79,9 +80,11 @@ Tensor TextInputImpl::forward(const Tensor& ids, const Tensor& before) {
   check_shape(ids, {kAny, kAny}, "ids");
   const int64_t length = ids.size(1) + (before.defined() ? before.size(1) : 0);
   check(ids, length);
-  const Tensor tokens = token_(ids.to(token_->weight.device()));
-  const Tensor elements = before.defined() ? at::cat({before, tokens}, 1) : tokens;
-  return elements + position_->weight.narrow(0, 0, length);
+  const Tensor on_device = ids.to(token_->weight.device());
+  const Tensor& all = position_->weight;
+  const Tensor places = length == all.size(0) ? all : all.narrow(0, 0, length);
+  if (!before.defined()) return embedded(token_->weight, on_device, places);
+  return at::cat({before, token_(on_device)}, 1) + places;
 }
 
 std::optional<PlacedArray> TextInputImpl::placed(const Tensor& ids) {

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/nn/embed.h"
+
 namespace perceiver {
 
 LearnedQueryImpl::LearnedQueryImpl(int64_t num_queries, int64_t channels)
@@ -9,7 +11,7 @@ LearnedQueryImpl::LearnedQueryImpl(int64_t num_queries, int64_t channels)
           register_parameter("queries", new_parameter({num_queries, channels}, kLearnedVectors))) {}
 
 Tensor LearnedQueryImpl::forward(int64_t batch, const Tensor& indices) {
-  const Tensor picked = indices.defined() ? at::embedding(queries_, indices) : queries_;
+  const Tensor picked = indices.defined() ? embedded(queries_, indices) : queries_;
   return picked.dim() == 3 ? picked : picked.expand({batch, -1, -1});
 }
 

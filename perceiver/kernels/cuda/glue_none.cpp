@@ -1,5 +1,6 @@
 // A program without CUDA kernels: LibTorch has no CUDA, or there is no nvcc.
 #include "perceiver/core/error.h"
+#include "perceiver/kernels/cuda/embedding_glue.h"
 #include "perceiver/kernels/cuda/fused_optimizer.h"
 #include "perceiver/kernels/cuda/glue.h"
 #include "perceiver/kernels/cuda/narrow_glue.h"
@@ -104,6 +105,14 @@ Tensor cuda_copy_and_sum(const Tensor&, const Tensor&) { refuse(); }
 RowSum cuda_sum_later(const Tensor&) { refuse(); }
 
 RowsToSum cuda_gelu_rows_gradient(const Tensor&, const Tensor&, bool) { refuse(); }
+
+bool cuda_embedding_takes(const Tensor&, const Tensor&, const Tensor&) { return false; }
+
+Tensor cuda_embedded(const Tensor&, const Tensor&, const Tensor&) { refuse(); }
+
+EmbeddingGradients cuda_embedding_gradients(const Tensor&, const Tensor&, int64_t, bool) {
+  refuse();
+}
 
 std::unique_ptr<FusedOptimizer> FusedOptimizer::make(const std::vector<FusedParameter>&,
                                                      const Rule&) {
