@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/core/error.h"
+#include "perceiver/nn/fused_layer.h"
 #include "perceiver/nn/recompute.h"
 
 namespace perceiver {
@@ -120,7 +121,7 @@ Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries, const 
   const OutputLayer& layer = parts.output;
   const auto one_by_one = [&] {
     const Tensor x = run(cross_attend_, queries, latents, {.q = query_mask});
-    return layer.weight.defined() ? at::linear(x, layer.weight, layer.bias) : x;
+    return layer.weight.defined() ? linear_layer(x, layer.weight, layer.bias) : x;
   };
   if (!layer.weight.defined() || is_training()) return one_by_one();
   const auto packed =

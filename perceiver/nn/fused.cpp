@@ -10,6 +10,7 @@
 #include "perceiver/kernels/product.h"
 #include "perceiver/kernels/training_rows.h"
 #include "perceiver/kernels/wide_attention.h"
+#include "perceiver/nn/fused_layer.h"
 #include "perceiver/nn/mlp.h"
 #include "perceiver/nn/narrow_weights.h"
 #include "perceiver/nn/packed.h"
@@ -224,6 +225,32 @@ struct AddAndMlp : torch::autograd::Function<AddAndMlp> {
   }
 };
 
+struct LinearLayer : torch::autograd::Function<LinearLayer> {
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight,
+                        const Tensor& bias, int64_t dtype) {
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    const at::AutoDispatchBelowADInplaceOrView no_views;
+    const auto narrow = static_cast<at::ScalarType>(dtype);
+    const int64_t out = weight.size(0), padded = padded_channels(out);
+    const Tensor rows = rows_of(x).to(narrow);
+    const Tensor w = stacked_weights({weight}, narrow, padded, rows.size(1));
+    const Tensor all = multiplied({rows, w, stacked_biases({bias}, narrow, padded)});
+    context->save_for_backward({rows, w});
+    context->saved_data["dtype"] = static_cast<int64_t>(x.scalar_type());
+    return like(all, x.sizes()).narrow(-1, 0, out);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor &rows = saved[0], &w = saved[1];
+    const Tensor& d = gradients[0];
+    const SummedRows all = narrowed_rows(rows_of(d), rows.scalar_type(), w.size(0));
+    const auto dtype = static_cast<at::ScalarType>(context->saved_data["dtype"].toInt());
+    return {like(at::mm(all.rows, w), d.sizes()).to(dtype),
+            weight_gradient(all.rows, rows).narrow(0, 0, d.size(-1)), all.sum, Tensor()};
+  }
+};
+
 }  // namespace
 
 std::optional<at::ScalarType> fused_dtype(const Tensor& x) {
@@ -255,6 +282,12 @@ NormedProjections project_normed(const Residual& residual, const LayerNorm& norm
   NormedProjections result{.passed = outputs[0]};
   result.outputs.assign(outputs.begin() + 1, outputs.end());
   return result;
+}
+
+Tensor linear_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const auto dtype = fused_dtype(x);
+  if (!dtype || padded_channels(x.size(-1)) != x.size(-1)) return at::linear(x, weight, bias);
+  return LinearLayer::apply(x, weight, bias, static_cast<int64_t>(*dtype));
 }
 
 Residual add_and_mlp(const Tensor& x, const Tensor& attended, const AttendTail& tail,

@@ -7,6 +7,7 @@
 
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/autocast.h"
+#include "perceiver/nn/fused_layer.h"
 #include "perceiver/nn/packed.h"
 
 namespace perceiver {
@@ -176,6 +177,41 @@ TEST(ProjectNormed, TakesGradientsThatLieSideBySide) {
   const auto plain = gradients({layers[0](normed), layers[1](normed), layers[2](normed)});
   for (size_t i = 0; i < plain.size(); ++i) {
     EXPECT_TRUE(at::allclose(fused[i], plain[i], 1e-9, 1e-11)) << i;
+  }
+}
+
+// The output, and the gradients of x, weight and bias.
+std::vector<Tensor> layer_pass(const std::vector<Tensor>& arrays, at::Device device,
+                               at::ScalarType dtype) {
+  std::vector<Tensor> given;
+  for (const Tensor& a : arrays) given.push_back(a.to(device, dtype).detach().requires_grad_());
+  Tensor out;
+  {
+    const AutocastScope autocast(device.type(), dtype == at::kFloat ? at::kBFloat16 : at::kFloat);
+    out = linear_layer(given[0], given[1], given[2]);
+  }
+  (out * given[3].detach()).sum().backward();
+  return {out.detach(), given[0].grad(), given[1].grad(), given[2].grad()};
+}
+
+TEST(LinearLayer, IsAsExactAsLibTorchs) {
+  at::manual_seed(9);
+  const at::Device device = at::hasCUDA() ? at::kCUDA : at::kCPU;
+  for (const int64_t channels : {1, 8, 262}) {
+    const std::vector<Tensor> arrays = {at::randn({3, 70, 64}), at::randn({channels, 64}),
+                                        at::randn({channels}), at::randn({3, 70, channels})};
+    const auto exact = layer_pass(arrays, at::kCPU, at::kDouble);
+    std::optional<PlainAttendScope> modules(std::in_place);
+    const auto plain = layer_pass(arrays, device, at::kFloat);
+    modules.reset();
+    const FusedAttendScope scope;
+    const auto of_double = layer_pass(arrays, at::kCPU, at::kDouble);
+    const auto fused = layer_pass(arrays, device, at::kFloat);
+    for (size_t i = 0; i < exact.size(); ++i) {
+      EXPECT_TRUE(at::allclose(of_double[i], exact[i], 1e-9, 1e-11)) << channels << ", " << i;
+      EXPECT_EQ(fused[i].sizes(), exact[i].sizes());
+      EXPECT_LE(apart(fused[i], exact[i]), 2 * apart(plain[i], exact[i])) << channels << ", " << i;
+    }
   }
 }
 
