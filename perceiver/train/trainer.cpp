@@ -224,21 +224,21 @@ Trainer::Step Trainer::step() {
   // Dropout draws from LibTorch's own numbers: as a function of seed and step they need no saving.
   at::manual_seed(scramble(scramble(config_.seed) + step_));
   const bool records = config_.graph && !config_.recompute;
-  Loss all = {at::zeros({}, options_.device), at::zeros({}, options_.device)};
+  Loss all;
   for (int64_t i = 0; i < config_.accumulate; ++i) {
     const Example batch = next_batch();
     refresh_narrow_weights();
     const auto [loss, gradients] = records ? recorded_pass_(batch) : pass(batch);
     take_gradients(gradients, i == 0);
-    all.sum += loss.sum;
-    all.weight += loss.weight;
+    all = i == 0 ? loss : Loss{all.sum + loss.sum, all.weight + loss.weight};
   }
-  const Tensor norm = optimizer_->step(learning_rate(), all.weight.clamp_min(1e-9), config_.clip,
-                                       narrow_weights_.copies());
+  const Tensor weight = all.weight.clamp_min(1e-9);
+  const Tensor norm =
+      optimizer_->step(learning_rate(), weight, config_.clip, narrow_weights_.copies());
   weights_version_ = version_of(weights_);
   ++step_;
   if (average_) average_->update(step_);
-  return {all.sum / all.weight.clamp_min(1e-9), norm};
+  return {all.sum / weight, norm};
 }
 
 int Trainer::run(RunFolder& folder) {

@@ -65,12 +65,25 @@ bool shares_pay(const AttentionCase& c) {
   return c.needs_grad || (shares_are_a_batch(c.batch, c.keys) && blocks <= kBlocks);
 }
 
-AttentionInputs share(const AttentionInputs& in, int64_t index) {
-  const int64_t begin = index * kShareKeys, count = std::min(kShareKeys, in.k.size(2) - begin);
-  return {.q = in.q,
-          .k = in.k.narrow(2, begin, count),
-          .v = in.v.narrow(2, begin, count),
-          .kv_mask = in.kv_mask.defined() ? in.kv_mask.narrow(1, begin, count) : Tensor()};
+std::vector<AttentionInputs> in_shares(const AttentionInputs& in) {
+  const int64_t shares = shares_of(in.k), keys = in.k.size(2);
+  std::vector<Tensor> masks(shares);
+  if (in.kv_mask.defined()) {
+    // One copy puts the mask of each share where it has no gaps.
+    masks =
+        keys % kShareKeys == 0
+            ? in.kv_mask.unflatten(1, {shares, kShareKeys}).transpose(0, 1).contiguous().unbind()
+            : in.kv_mask.split(kShareKeys, 1);
+  }
+  std::vector<AttentionInputs> all;
+  for (int64_t i = 0; i < shares; ++i) {
+    const int64_t begin = i * kShareKeys, count = std::min(kShareKeys, keys - begin);
+    all.push_back({.q = in.q,
+                   .k = in.k.narrow(2, begin, count),
+                   .v = in.v.narrow(2, begin, count),
+                   .kv_mask = masks[i]});
+  }
+  return all;
 }
 
 void attend_whole(const AttentionInputs& in, const AttentionResult& result) {
@@ -100,8 +113,10 @@ void attend_shares(const AttentionInputs& in, const AttentionResult& result) {
          .kv_mask = in.kv_mask.defined() ? in.kv_mask.reshape({shares, kShareKeys}) : Tensor()},
         {parts.squeeze(1).transpose(1, 2), log_sums.squeeze(1)});
   } else {
-    for (int64_t i = 0; i < shares; ++i) {
-      attend_whole(share(in, i), {parts[i].transpose(1, 2), log_sums[i]});
+    int64_t i = 0;
+    for (const AttentionInputs& share : in_shares(in)) {
+      attend_whole(share, {parts[i].transpose(1, 2), log_sums[i]});
+      ++i;
     }
   }
   C10_CUDA_CHECK(merge_shares({.shares = static_cast<int>(shares),
@@ -177,15 +192,16 @@ void whole_gradients(const AttentionInputs& in, const AttentionResult& result, c
 // A share's weights are those of all keys: the logarithm of their sum is that of all.
 void gradients_by_shares(const AttentionInputs& in, const AttentionResult& result,
                          const Tensor& d_out, const AttentionGradients& g) {
-  const int64_t shares = shares_of(in.k);
   const Tensor rows = g.q.transpose(1, 2);  // [B, N, H, F]
-  const Tensor parts =
-      at::empty({shares, rows.size(0), rows.size(1), rows.size(2), rows.size(3)}, rows.options());
-  for (int64_t i = 0; i < shares; ++i) {
-    const int64_t begin = i * kShareKeys, count = std::min(kShareKeys, in.k.size(2) - begin);
+  const Tensor parts = at::empty(
+      {shares_of(in.k), rows.size(0), rows.size(1), rows.size(2), rows.size(3)}, rows.options());
+  int64_t i = 0, begin = 0;
+  for (const AttentionInputs& share : in_shares(in)) {
+    const int64_t count = share.k.size(2);
     whole_gradients(
-        share(in, i), result, d_out,
+        share, result, d_out,
         {parts[i].transpose(1, 2), g.k.narrow(2, begin, count), g.v.narrow(2, begin, count)});
+    ++i, begin += count;
   }
   rows.copy_(parts.sum(0, /*keepdim=*/false, at::kFloat));
 }
