@@ -161,7 +161,8 @@ class Bench {
                 [&](const std::vector<double>& so_far) {
                   if (!so_far.empty()) progress.add(args_.repeat > 0 ? 1.0 : so_far.back());
                   return interrupt_.signal() == 0 && enough_of_it(so_far);
-                });
+                },
+                args_.train && !args_.lockstep ? Passes::kInARow : Passes::kOneByOne);
     progress.clear();
     if (!args_.output.empty()) write_outputs(args_.output, workload.outputs());
     if (seconds.empty()) return;
@@ -261,7 +262,8 @@ void add_bench_command(CLI::App& app) {
   command->add_option("-m,--model", args->session.model,
                       "One more model: a folder, a hub id, a run");
   command->add_flag("--list", args->list, "What has a name, and what it is");
-  command->add_flag("--train", args->train, "A training step: forward, backward, optimiser");
+  command->add_flag("--train", args->train,
+                    "Training steps, one right after another: forward, backward, optimiser");
   command->add_option("--batch", args->batch, "Examples at once; default: 1")
       ->check(CLI::PositiveNumber);
   command->add_option("--repeat", args->repeat, "Passes that count; default: as --seconds says")

@@ -1,11 +1,13 @@
 #include "perceiver/bench/measure.h"
 
 #include <ATen/DeviceAccelerator.h>
+#include <c10/core/Event.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace perceiver {
 namespace {
@@ -24,6 +26,48 @@ void wait_for(at::Device device) {
   if (!device.is_cpu()) at::accelerator::synchronizeDevice(device.index());
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::vector<double> measure_one_by_one(const std::function<void()>& pass, at::Device device,
+                                       const GoOn& go_on) {
+  std::vector<double> seconds;
+  while (go_on(seconds)) {
+    const Clock::time_point start = Clock::now();
+    pass();
+    wait_for(device);
+    seconds.push_back(seconds_since(start));
+  }
+  return seconds;
+}
+
+// From the end of a pass to the end of the next.
+std::vector<double> measure_in_a_row(const std::function<void()>& pass, at::Device device,
+                                     const GoOn& go_on) {
+  const auto end_of_pass = [&] {
+    pass();
+    c10::Event end(device.type());
+    end.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+    return end;
+  };
+  std::vector<double> seconds;
+  if (!go_on(seconds)) return seconds;
+  c10::Event last = end_of_pass(), next = end_of_pass();
+  last.synchronize();
+  Clock::time_point start = Clock::now();
+  while (go_on(seconds)) {
+    last = std::exchange(next, end_of_pass());
+    last.synchronize();
+    seconds.push_back(seconds_since(start));
+    start = Clock::now();
+  }
+  wait_for(device);
+  return seconds;
+}
+
 }  // namespace
 
 Spread spread_of(std::vector<double> values) {
@@ -35,20 +79,13 @@ Spread spread_of(std::vector<double> values) {
           .slowest = values.back()};
 }
 
-std::vector<double> measure(const std::function<void()>& pass, at::Device device,
-                            const GoOn& go_on) {
+std::vector<double> measure(const std::function<void()>& pass, at::Device device, const GoOn& go_on,
+                            Passes passes) {
   const int warm_ups = device.is_cpu() ? 1 : 5;
   for (int i = 0; i < warm_ups; ++i) pass();
   wait_for(device);
-  std::vector<double> seconds;
-  while (go_on(seconds)) {
-    const auto start = std::chrono::steady_clock::now();
-    pass();
-    wait_for(device);
-    seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  return seconds;
+  const bool pauses = passes == Passes::kOneByOne || device.is_cpu();
+  return pauses ? measure_one_by_one(pass, device, go_on) : measure_in_a_row(pass, device, go_on);
 }
 
 GoOn enough(int64_t passes, double seconds) {

@@ -15,13 +15,17 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);  // of one value at least
 
-// Seconds of each pass, by the clock of the host: the device has nothing left to do when a pass
-// begins and when it ends. `go_on` is asked before each and sees the seconds of those so far.
-// Passes before the first do not count: they let caches fill, memory be taken, and kernels be
-// chosen.
+enum class Passes {
+  kOneByOne,  // the device has nothing left to do when a pass begins and when it ends
+  kInARow,    // the next is asked for before one has ended, as in training: the device has no pause
+};
+
+// Seconds of each pass, by the clock of the host. `go_on` is asked before each and sees the seconds
+// of those so far. Passes before the first do not count: they let caches fill, memory be taken, and
+// kernels be chosen.
 using GoOn = std::function<bool(const std::vector<double>& so_far)>;
-std::vector<double> measure(const std::function<void()>& pass, at::Device device,
-                            const GoOn& go_on);
+std::vector<double> measure(const std::function<void()>& pass, at::Device device, const GoOn& go_on,
+                            Passes passes = Passes::kOneByOne);
 
 // So many passes; 0: as many as fit into so many seconds, three at least and a thousand at most.
 GoOn enough(int64_t passes, double seconds);

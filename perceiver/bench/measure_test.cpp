@@ -1,5 +1,6 @@
 #include "perceiver/bench/measure.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 namespace perceiver {
@@ -37,6 +38,15 @@ TEST(Measure, CountsThePassesAfterTheWarmUp) {
   const std::vector<double> seconds = measure([&] { ++passes; }, at::kCPU, enough(4, 0.0));
   EXPECT_EQ(seconds.size(), 4);
   EXPECT_EQ(passes, 5);
+}
+
+TEST(Measure, InARowCountsThePassesAfterTheFirstTwo) {
+  const bool gpu = at::hasCUDA();
+  int passes = 0;
+  const std::vector<double> seconds =
+      measure([&] { ++passes; }, gpu ? at::kCUDA : at::kCPU, enough(4, 0.0), Passes::kInARow);
+  EXPECT_EQ(seconds.size(), 4);
+  EXPECT_EQ(passes, gpu ? 5 + 2 + 4 : 1 + 4);
 }
 
 TEST(Measure, StopsWhenItIsToldTo) {

@@ -22,7 +22,9 @@ Tensor attend_in_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const
   const int64_t queries = q.size(1), keys = k.size(1), more = padded_channels(keys) - keys;
   const int64_t block =
       std::max<int64_t>(1, kMostScores / std::max<int64_t>(1, q.size(0) * (keys + more)));
-  const auto filled = [&](const Tensor& x) { return at::constant_pad_nd(x, {0, 0, 0, more}); };
+  const auto filled = [&](const Tensor& x) {
+    return at::cat({x, x.new_zeros({x.size(0), more, x.size(2)})}, 1);
+  };
   const Tensor all_keys = more > 0 ? filled(k) : k;
   const Tensor all_values = more == 0 ? v : v.is_same(k) ? all_keys : filled(v);
   Tensor out = at::empty({q.size(0), queries, v.size(2)}, q.options());

@@ -42,10 +42,11 @@ Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArray
   return at::cat({positions, angles.sin(), angles.cos()}, -1);
 }
 
-// fourier_features(grid_positions(grid), ...) put together from those of each dimension: as many
-// sines as the grid has rows and columns, not elements.
-static Tensor grid_features(at::IntArrayRef grid, int64_t num_bands, at::IntArrayRef resolution,
-                            const at::TensorOptions& options) {
+// fourier_features(grid_positions(grid), ...) in parts [grid..., some channels], from those of each
+// dimension: as many sines as the grid has rows and columns, not elements, and no more memory.
+static std::vector<Tensor> grid_feature_parts(at::IntArrayRef grid, int64_t num_bands,
+                                              at::IntArrayRef resolution,
+                                              const at::TensorOptions& options) {
   std::vector<Tensor> coordinate, sines, cosines;
   for (size_t i = 0; i < grid.size(); ++i) {
     const Tensor line = coordinates(grid[i], Spacing::kInclusive).unsqueeze(-1);  // [n, 1]
@@ -64,7 +65,12 @@ static Tensor grid_features(at::IntArrayRef grid, int64_t num_bands, at::IntArra
   std::vector<Tensor> all = std::move(coordinate);
   all.insert(all.end(), sines.begin(), sines.end());
   all.insert(all.end(), cosines.begin(), cosines.end());
-  return at::cat(all, -1).flatten(0, -2);
+  return all;
+}
+
+static Tensor grid_features(at::IntArrayRef grid, int64_t num_bands, at::IntArrayRef resolution,
+                            const at::TensorOptions& options) {
+  return at::cat(grid_feature_parts(grid, num_bands, resolution, options), -1).flatten(0, -2);
 }
 
 Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
@@ -74,6 +80,18 @@ Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
     features_ = grid_features(grid, num_bands_, resolution_, like.options());
   }
   return features_.expand({like.size(0), -1, -1});
+}
+
+Tensor GridFeatures::appended_to(const Tensor& content, at::IntArrayRef grid) {
+  if (!content.is_cpu()) return at::cat({content, (*this)(grid, content)}, -1);
+  std::vector<int64_t> sizes = grid.vec();
+  sizes.insert(sizes.begin(), content.size(0));
+  sizes.push_back(-1);
+  std::vector<Tensor> parts = {content.unflatten(1, grid)};
+  for (const Tensor& part : grid_feature_parts(grid, num_bands_, resolution_, content.options())) {
+    parts.push_back(part.expand(sizes));
+  }
+  return at::cat(parts, -1).flatten(1, -2);
 }
 
 PlacedArray GridFeatures::behind(const Tensor& content, at::IntArrayRef grid) {

@@ -36,7 +36,11 @@ class GridFeatures {
   // -> [B, grid elements, P], with the batch, device and dtype of `like`
   Tensor operator()(at::IntArrayRef grid, const Tensor& like);
 
-  // The elements [B, M, C' + P] that have `content` [B, M, C'] before the features.
+  // The elements [B, M, C' + P] that have `content` [B, M, C'] before the features. A CPU writes
+  // these where they belong, which is no slower than to copy them and takes less memory.
+  Tensor appended_to(const Tensor& content, at::IntArrayRef grid);
+
+  // The same as a GPU's kernels take them.
   PlacedArray behind(const Tensor& content, at::IntArrayRef grid);
 
   int64_t channels() const;

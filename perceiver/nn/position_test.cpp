@@ -60,6 +60,10 @@ TEST(GridFeatures, AreTheFeaturesOfEveryPosition) {
     const Tensor got = GridFeatures(resolution, 6)(grid, at::zeros({2, 1, 1}));
     EXPECT_EQ(got.size(0), 2);
     EXPECT_TRUE(got[1].equal(expected)) << grid.size();
+    const Tensor content = at::randn({2, expected.size(0), 5});
+    const Tensor elements = GridFeatures(resolution, 6).appended_to(content, grid);
+    EXPECT_TRUE(elements.equal(at::cat({content, expected.expand({2, -1, -1})}, -1)));
+    EXPECT_TRUE(elements.is_contiguous());
   }
 }
 

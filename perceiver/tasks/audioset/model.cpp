@@ -65,8 +65,8 @@ Tensor AudioSetImpl::input_array(const Tensor& video, const Tensor& samples) {
   const Tensor pictures = video_to_patches(video, config_.patch);
   const Tensor sounds = sound_elements(samples).to(pictures.dtype());
   return pack(padding_(Modalities{
-      {"audio", at::cat({sounds, audio_position_({num_sound_elements_}, sounds)}, -1)},
-      {"video", at::cat({pictures, video_position_(patches_, pictures)}, -1)},
+      {"audio", audio_position_.appended_to(sounds, {num_sound_elements_})},
+      {"video", video_position_.appended_to(pictures, patches_)},
   }));
 }
 

@@ -99,7 +99,7 @@ Tensor ImageNetImpl::input_array(const Tensor& images) {
   const std::vector<int64_t> grid = this->grid(images.sizes().slice(2));
   if (config_.input != ImageInput::kLearned) {
     const Tensor content = content_elements(images);
-    return at::cat({content, fourier_(grid, content)}, -1);
+    return fourier_.appended_to(content, grid);
   }
   check_shape(images, {kAny, kColours, config_.image_size, config_.image_size}, "images");
   const Tensor positions = position_projection_(positions_->weight);

@@ -94,8 +94,8 @@ Tensor MultimodalImpl::input_array(const Modalities& inputs, const Modalities& h
   const Tensor sounds = samples_to_patches(audio, config_.samples_per_patch);
   const Tensor pictures = video_to_patches(image, config_.patch);
   const Modalities padded = input_padding_(Modalities{
-      {"audio", at::cat({sounds, audio_position_({num_audio_patches_}, sounds)}, -1)},
-      {"image", at::cat({pictures, image_position_(patches_, pictures)}, -1)},
+      {"audio", audio_position_.appended_to(sounds, {num_audio_patches_})},
+      {"image", image_position_.appended_to(pictures, patches_)},
       {"label", label.unsqueeze(1)},
   });
   return pack(input_mask_(padded, hidden));
@@ -172,11 +172,16 @@ Modalities MultimodalImpl::decode_all_plain(const Tensor& latents, Spacing spaci
 
 Modalities MultimodalImpl::decode_all_now(const Tensor& latents, Spacing spacing) {
   if (!grids_.at("image")->has_form()) return decode_all_plain(latents, spacing);
+  // A GPU is not busy with fewer, and rows of the form are narrow. The arrays of a CPU's slices are
+  // to be small enough to be given back and taken again without the system's help.
+  constexpr int64_t kOnCpu = 2048, kMoreOnGpu = 4;
+  const int64_t slice = latents.is_cuda() ? kMoreOnGpu * config_.decode_slice
+                                          : std::min(kOnCpu, config_.decode_slice);
   Modalities values;
   for (const auto& [name, grid] : grids_) {
-    values[name] = decode_in_slices(
-        num_outputs().at(name), config_.decode_slice,
-        [&](int64_t begin, int64_t end) { return grid->range(latents, begin, end, spacing); });
+    values[name] = decode_in_slices(num_outputs().at(name), slice, [&](int64_t begin, int64_t end) {
+      return grid->range(latents, begin, end, spacing);
+    });
   }
   const Modalities label = {{"label", label_query_->first(latents.size(0), 1)}};
   const Tensor classes = perceiver_->decode(latents, query_padding_(label).at("label"));

@@ -75,6 +75,7 @@ TEST(Multimodal, OnAGpuBfloat16IsAsExactAsTheModules) {
   // The released model's channels, of fewer and smaller frames.
   const MultimodalConfig config{.num_frames = 4,
                                 .image_size = 32,
+                                .train_queries = {.audio = 8, .image = 8},
                                 .encoder = {.num_latents = 784,
                                             .latent_channels = 512,
                                             .num_blocks = 1,

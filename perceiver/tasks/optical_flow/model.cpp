@@ -88,7 +88,7 @@ Tensor OpticalFlowImpl::patch_content(const Tensor& first, const Tensor& second)
 }
 
 Tensor OpticalFlowImpl::with_position(const Tensor& content) {
-  return at::cat({content, fourier_(input_grid_of(config_), content)}, -1);
+  return fourier_.appended_to(content, input_grid_of(config_));
 }
 
 void OpticalFlowImpl::check_frames(const Tensor& frames) const {
