@@ -44,7 +44,8 @@ TEST(Measure, InARowCountsThePassesAfterTheFirstTwo) {
   const bool gpu = at::hasCUDA();
   int passes = 0;
   const std::vector<double> seconds =
-      measure([&] { ++passes; }, gpu ? at::kCUDA : at::kCPU, enough(4, 0.0), Passes::kInARow);
+      measure([&] { ++passes; }, gpu ? at::Device(at::kCUDA, 0) : at::kCPU, enough(4, 0.0),
+              Passes::kInARow);
   EXPECT_EQ(seconds.size(), 4);
   EXPECT_EQ(passes, gpu ? 5 + 2 + 4 : 1 + 4);
 }
