@@ -27,11 +27,13 @@ Margins margins(int64_t size, int64_t tile) {
 
 // [..., H, W] with the edges repeated until both sizes are a tile's at least.
 Tensor with_edges_repeated(const Tensor& frames, Margins rows, Margins columns) {
-  const auto indices = [](int64_t size, Margins m) {
-    return at::arange(-m.before, size + m.after, at::kLong).clamp(0, size - 1);
+  const auto repeated = [](const Tensor& x, int64_t dim, Margins m) {
+    if (m.before == 0 && m.after == 0) return x;
+    const Tensor indices =
+        at::arange(-m.before, x.size(dim) + m.after, x.options().dtype(at::kLong));
+    return x.index_select(dim, indices.clamp(0, x.size(dim) - 1));
   };
-  return frames.index_select(-2, indices(frames.size(-2), rows))
-      .index_select(-1, indices(frames.size(-1), columns));
+  return repeated(repeated(frames, -2, rows), -1, columns);
 }
 
 Tensor cut(const Tensor& x, TileCorner corner, int64_t height, int64_t width) {
@@ -83,21 +85,21 @@ std::vector<TileCorner> tile_corners(const OpticalFlowConfig& config, int64_t he
   return corners;
 }
 
-Tensor tile_weights(int64_t height, int64_t width) {
-  const auto distance = [](int64_t size) {
-    const Tensor from_start = at::arange(1, size + 1, at::kDouble);
+Tensor tile_weights(int64_t height, int64_t width, at::Device device) {
+  const auto distance = [&](int64_t size) {
+    const Tensor from_start = at::arange(1, size + 1, at::TensorOptions(device).dtype(at::kDouble));
     return at::minimum(from_start, from_start.flip(0));
   };
   return at::minimum(distance(height).unsqueeze(1), distance(width).unsqueeze(0));
 }
 
-FlowMosaic::FlowMosaic(int64_t height, int64_t width)
-    : sum_(at::zeros({2, height, width}, at::kDouble)),
-      weights_(at::zeros({height, width}, at::kDouble)) {}
+FlowMosaic::FlowMosaic(int64_t height, int64_t width, at::Device device)
+    : sum_(at::zeros({2, height, width}, at::TensorOptions(device).dtype(at::kDouble))),
+      weights_(at::zeros({height, width}, sum_.options())) {}
 
 void FlowMosaic::add(const Tensor& flow, TileCorner corner) {
   const int64_t height = flow.size(1), width = flow.size(2);
-  const Tensor weights = tile_weights(height, width);
+  const Tensor weights = tile_weights(height, width, flow.device());
   cut(sum_, corner, height, width).add_(flow.to(at::kDouble) * weights);
   cut(weights_, corner, height, width).add_(weights);
 }
@@ -156,21 +158,23 @@ Tensor tile_values(const OpticalFlowConfig& config, const FrameTiles& tiles, int
 Tensor tiled_flow(OpticalFlowImpl& model, const Tensor& frames, const Tiling& tiling) {
   const at::NoGradGuard no_grad;
   const OpticalFlowConfig& config = model.config();
-  const FrameTiles tiles = cut_into_tiles(config, frames, tiling.placement);
   const at::TensorOptions place = model.parameters().front().options();
+  // All of it where the model is: a GPU would wait for the CPU longer than for its own passes.
+  const FrameTiles tiles = cut_into_tiles(config, frames.to(place.device()), tiling.placement);
 
-  FlowMosaic mosaic(tiles.padded.size(2), tiles.padded.size(3));
+  FlowMosaic mosaic(tiles.padded.size(2), tiles.padded.size(3), place.device());
   const auto count = static_cast<int64_t>(tiles.corners.size());
   const int64_t passes = (count + tiling.tiles_at_once - 1) / tiling.tiles_at_once;
   for (int64_t pass = 0; pass < passes; ++pass) {
     // Passes of equal size: six tiles of which four fit are twice three.
     const int64_t begin = pass * count / passes, end = (pass + 1) * count / passes;
     const Tensor values = tile_values(config, tiles, begin, end, place);
-    const Tensor flow = model.forward(values).to(at::kCPU, at::kFloat);
+    const Tensor flow = model.forward(values).to(at::kFloat);
     for (int64_t i = begin; i < end; ++i) mosaic.add(flow[i - begin], tiles.corners[i]);
   }
   const Tensor whole = mosaic.flow() * pixels_per_unit(config);
-  return cut(whole, tiles.frame, frames.size(2), frames.size(3)).to(at::kFloat).contiguous();
+  const Tensor flow = cut(whole, tiles.frame, frames.size(2), frames.size(3)).to(at::kFloat);
+  return flow.contiguous().to(at::kCPU);
 }
 
 }  // namespace perceiver

@@ -45,13 +45,13 @@ Tensor tile_values(const OpticalFlowConfig& config, const FrameTiles& tiles, int
                    int64_t end, const at::TensorOptions& place);
 
 // How much each pixel of a tile counts: its distance to the nearest edge, from 1 -> [H, W], double.
-Tensor tile_weights(int64_t height, int64_t width);
+Tensor tile_weights(int64_t height, int64_t width, at::Device device = at::kCPU);
 
 // The weighted mean of tiles. It is kept in doubles, where a float times a weight is exact, and so
 // is a sum of equal ones: where all tiles agree, the mean is their very value.
 class FlowMosaic {
  public:
-  FlowMosaic(int64_t height, int64_t width);
+  FlowMosaic(int64_t height, int64_t width, at::Device device = at::kCPU);
 
   void add(const Tensor& flow, TileCorner corner);  // [2, h, w], all of it inside the frame
   Tensor flow() const;                              // double [2, H, W]

@@ -180,6 +180,20 @@ TEST_P(TiledFlowVariants, HuggingFacesFlowIsInPixelsToo) {
   EXPECT_TRUE(at::allclose(tiled_flow(*scaled, frames), tiled_flow(*model, frames), 1e-4, 1e-5));
 }
 
+TEST_P(TiledFlowVariants, OnAGpuTheyAreTheCpus) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  OpticalFlow model = awake(config);
+  for (const auto& [height, width] : {std::pair{20, 45}, {11, 14}}) {
+    const Tensor frames = random_frames(height, width);
+    model->to(at::kCPU);
+    const Tensor expected = tiled_flow(*model, frames);
+    model->to(at::kCUDA);
+    const Tensor flow = tiled_flow(*model, frames, {.tiles_at_once = 3});
+    EXPECT_TRUE(flow.is_cpu());
+    EXPECT_TRUE(at::allclose(flow, expected, 1e-3, 1e-4 * expected.abs().max().item<double>()));
+  }
+}
+
 TEST_P(TiledFlowVariants, RunInTheModelsDtype) {
   OpticalFlow model = awake(config);
   const Tensor frames = random_frames(16, 20);
