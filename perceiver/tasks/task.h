@@ -46,7 +46,7 @@ class Task {
   virtual Example random_inputs(int64_t batch) const = 0;
 
   // Such inputs, in the place and the dtype of the model -> the outputs [B, O, E], as `split` asks
-  // for them, or values made of them.
+  // for them; where they are of several kinds, the values made of all of them, [B, values].
   virtual Tensor forward(const Example& inputs, Split split) = 0;
   Tensor forward_random(int64_t batch, Split split);  // both
 

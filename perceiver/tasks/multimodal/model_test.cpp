@@ -64,7 +64,7 @@ TEST(MultimodalTask, FlopsAndParametersAreTheModules) {
     if (split == Split::kTrain) {
       EXPECT_EQ(outputs.sizes(), (std::vector<int64_t>{1, o, 12}));
     } else {
-      EXPECT_EQ(outputs.sizes(), (std::vector<int64_t>{1, 2, 3, 8, 8}));
+      EXPECT_EQ(outputs.sizes(), (std::vector<int64_t>{1, 6 * 16 + 128 * 3 + 11}));
     }
     EXPECT_EQ(summary.outputs, (ArraySize{o, 12}));
   }

@@ -35,7 +35,13 @@ class MultimodalTask : public Task {
   Tensor forward(const Example& inputs, Split split) override {
     const Tensor latents =
         model_->encode(inputs, model_->hide({"label"}, inputs.at("label").size(0)));
-    if (split == Split::kEval) return model_->decode_all(latents).at("image");
+    if (split == Split::kEval) {
+      std::vector<Tensor> values;
+      for (const auto& [name, value] : model_->decode_all(latents)) {
+        values.push_back(value.flatten(1));
+      }
+      return at::cat(values, 1);
+    }
     const Modalities points = model_->random_points();
     const Tensor outputs = model_->outputs(latents, points);
     model_->heads(outputs, points);
