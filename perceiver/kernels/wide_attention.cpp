@@ -43,8 +43,7 @@ Tensor attend_in_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const
 
 // As few equal parts of the values' channels as the kernel takes.
 int64_t channels_at_once(int64_t channels) {
-  constexpr int64_t kMost = 328;
-  const int64_t parts = (channels + kMost - 1) / kMost;
+  const int64_t parts = (channels + kMostHopperChannels - 1) / kMostHopperChannels;
   return padded_channels((channels + parts - 1) / parts);
 }
 

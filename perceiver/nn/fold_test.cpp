@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "perceiver/kernels/attention.h"
 #include "perceiver/nn/attention.h"
@@ -38,7 +40,7 @@ TEST(NarrowNorm, IsTheNormOfWhatTheWideMapGives) {
 
 class NarrowedTest : public testing::TestWithParam<std::tuple<int64_t, bool>> {
  protected:
-  static constexpr int64_t kOwn = 21, kFilling = 39, kLatents = 24, kHidden = 17;
+  static constexpr int64_t kOwn = 21, kFilling = 39, kLatents = 24;
 
   NarrowedTest() {
     at::manual_seed(4);

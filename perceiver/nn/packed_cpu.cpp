@@ -240,6 +240,8 @@ class PackedForCpu : public PackedAttend {
     }
     out = with_queries_masked(out, masks);
     if (are_narrowed(parts_)) {
+      // A query without keys would be without the bias of what rides, too.
+      TORCH_INTERNAL_ASSERT(!masks.q.defined() && !masks.kv.defined());
       const int64_t results = absorbed.output_bias.size(0), outputs = out.size(2) - results;
       const Tensor z = out.narrow(2, 0, results).to(at::kFloat) + absorbed.output_bias;
       return {z.flatten(0, 1), rows_of(out.narrow(2, results, outputs)).to(at::kFloat)};

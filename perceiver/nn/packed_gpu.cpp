@@ -322,6 +322,8 @@ class PackedForGpu : public PackedAttend {
     }
     const Tensor nothing = queries_of_nothing(masks);
     if (nothing.defined()) {
+      // What rides is lost here, and of narrowed parts it is in no other place.
+      TORCH_INTERNAL_ASSERT(!are_narrowed(parts_));
       const Tensor bias = at::constant_pad_nd(absorbed.output_bias, {0, v.size(2) - channels_});
       return added_to_queries(at::where(nothing, bias.to(dtype_), out), x_q);
     }

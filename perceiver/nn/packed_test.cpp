@@ -163,8 +163,9 @@ TEST_P(PackedTest, OutputLayerIsAsBehindTheModule) {
       EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6 * channels);
     }
   };
-  // Of 42 channels two and five outputs fit the padding behind them, six do not.
-  for (const int64_t outputs : {int64_t{2}, int64_t{5}, int64_t{6}, channels - 3, channels + 5}) {
+  // Of 42 channels six outputs fit the padding behind them, seven do not.
+  for (const int64_t outputs :
+       {int64_t{2}, int64_t{5}, int64_t{6}, int64_t{7}, channels - 3, channels + 5}) {
     expect_as_behind(outputs);
   }
   masks.q = at::rand({3, x_q.size(1)}) < 0.7;

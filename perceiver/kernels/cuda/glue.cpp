@@ -10,12 +10,16 @@
 #include "perceiver/core/error.h"
 #include "perceiver/core/repeated.h"
 #include "perceiver/kernels/cuda/attention_hopper.h"
+#include "perceiver/kernels/cuda/attention_hopper_tile.h"
 #include "perceiver/kernels/cuda/attention_pieces.h"
 #include "perceiver/kernels/cuda/neighbourhoods.h"
 #include "perceiver/kernels/cuda/rows.h"
 #include "perceiver/kernels/wide_attention.h"
 
 namespace perceiver {
+
+static_assert(kMostHopperChannels == hopper::kMostChannels);
+
 namespace {
 
 bool rows_aligned(const Tensor& x) {

@@ -8,6 +8,8 @@
 
 namespace perceiver {
 
+constexpr int64_t kMostHopperChannels = 328;  // of keys, and of values, that a wide head may have
+
 // Why the kernel of wide heads cannot take q [B, N, F], k [B, M, F], v [B, M, V]; empty when it
 // can.
 std::string cuda_hopper_refusal(const Tensor& q, const Tensor& k, const Tensor& v);
