@@ -75,14 +75,36 @@ Tensor GridDecoder::known_rows(const Form& form, const at::TensorOptions& option
   return rows_;
 }
 
+GridPlaces GridDecoder::known_places(const Form& form, Spacing spacing) {
+  const std::lock_guard lock(mutex_);
+  if (rows_form_ != form.attend || rows_spacing_ != spacing) {
+    const GridPlaces features =
+        fourier_places(grid_.grid, grid_.num_bands, grid_.resolution, spacing);
+    places_ = grid_places(narrow_query(features.lines, form.queries),
+                          at::linear(features.along, form.queries.weight));
+    rows_form_ = form.attend, rows_spacing_ = spacing;
+  }
+  return places_;
+}
+
 Tensor GridDecoder::range(const Tensor& latents, int64_t begin, int64_t end, Spacing spacing) {
-  if (const Form f = form(); f.attend && normalised_inputs_allowed(latents)) {
+  const Form f = form();
+  if (f.attend && normalised_inputs_allowed(latents)) {
     const Tensor rows = known_rows(f, latents.options(), spacing).slice(1, begin, end);
     const KnownRows known(rows, f.queries.bias.size(0));
     return f.attend->cross(known.array().expand({latents.size(0), -1, -1}), latents, {});
   }
-  const Tensor indices = at::arange(begin, end, latents.options().dtype(at::kLong));
-  return decode(latents, grid_.at(1, indices, spacing));
+  const auto features = [&] {
+    const Tensor indices = at::arange(begin, end, latents.options().dtype(at::kLong));
+    return grid_.at(1, indices, spacing);
+  };
+  if (!f.attend || !grid_inputs_allowed(latents)) return decode(latents, features());
+  const KnownGrid queries({.content = at::empty({latents.size(0), end - begin, 0}),
+                           .places = known_places(f, spacing),
+                           .first = begin});
+  const Tensor out = f.attend->cross(queries.array(), latents, {}).to(latents.dtype());
+  if (attention_is_checked()) check_packed(out, decode_plain(latents, features()));
+  return out;
 }
 
 }  // namespace perceiver

@@ -22,8 +22,8 @@ class GridDecoder {
   // latents [B, N, D], outputs by flat index [O] -> [B, O, E]
   Tensor at(const Tensor& latents, const Tensor& indices, Spacing spacing);
 
-  // Outputs [begin, end) -> [B, end - begin, E]. A GPU keeps the whole grid's queries: what they
-  // are made of are parameters and positions alone.
+  // Outputs [begin, end) -> [B, end - begin, E]. What the whole grid's queries are made of are
+  // parameters and positions alone: a GPU keeps them, a CPU what its lines and places add to them.
   Tensor range(const Tensor& latents, int64_t begin, int64_t end, Spacing spacing);
 
  private:
@@ -40,6 +40,8 @@ class GridDecoder {
 
   // The whole grid's queries, normalised and padded as the form takes them.
   Tensor known_rows(const Form& form, const at::TensorOptions& options, Spacing spacing);
+  // The same as sums of what lines and places along them are.
+  GridPlaces known_places(const Form& form, Spacing spacing);
 
   Decoder decoder_;
   PositionQuery grid_;
@@ -49,8 +51,9 @@ class GridDecoder {
   std::mutex mutex_;  // of what follows
   PackedCache packed_;
   LinearMap queries_;
-  Tensor rows_;  // [1, all outputs, P]
-  std::shared_ptr<PackedAttend> rows_form_;
+  Tensor rows_;                              // [1, all outputs, P], on a GPU
+  GridPlaces places_;                        // on a CPU
+  std::shared_ptr<PackedAttend> rows_form_;  // that either was made for
   Spacing rows_spacing_ = Spacing::kInclusive;
 };
 

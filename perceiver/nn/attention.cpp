@@ -6,6 +6,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/repeated.h"
+#include "perceiver/kernels/grid_array.h"
 #include "perceiver/nn/fused.h"
 
 namespace perceiver {
@@ -105,14 +106,15 @@ AttendParts CrossAttendImpl::parts() const {
 }
 
 Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  const auto as_defined = [&] { return forward_plain(elements_of(x_q), elements_of(x_kv), masks); };
   const bool drops = attention_->drops() || (is_training() && dropout_ > 0.0);
   const auto packed =
       drops ? nullptr : packed_.get(*this, [&] { return parts(); }, {usual_queries_});
   const auto dtype = drops ? std::nullopt : fused_dtype(x_q);
-  if (!packed && !dtype) return forward_plain(x_q, x_kv, masks);
-  const Tensor out =
-      packed ? packed->cross(x_q, x_kv, masks) : forward_fused(x_q, x_kv, masks, *dtype);
-  if (attention_is_checked()) check_packed(out, forward_plain(x_q, x_kv, masks));
+  if (!packed && !dtype) return as_defined();
+  const Tensor out = packed ? packed->cross(x_q, x_kv, masks)
+                            : forward_fused(elements_of(x_q), elements_of(x_kv), masks, *dtype);
+  if (attention_is_checked()) check_packed(out, as_defined());
   return out;
 }
 

@@ -41,6 +41,8 @@ bool normalised_inputs_allowed(const Tensor& like) {
          !at::autocast::is_autocast_enabled(at::kCUDA);
 }
 
+bool grid_inputs_allowed(const Tensor& like) { return like.is_cpu() && packed_attend_allowed(); }
+
 std::shared_ptr<PackedAttend> PackedCache::get(const torch::nn::Module& module,
                                                const std::function<AttendParts()>& parts,
                                                const std::vector<Tensor>& tied) {

@@ -56,6 +56,9 @@ bool packed_attend_allowed();
 // packed form, and nobody compares.
 bool normalised_inputs_allowed(const Tensor& like);
 
+// Whether they gain from a KnownGrid: they run on a CPU in their packed form.
+bool grid_inputs_allowed(const Tensor& like);
+
 // While it lives, modules on this thread compute as they do in training, also without gradients.
 class PlainAttendScope {
  public:

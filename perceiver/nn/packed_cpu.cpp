@@ -7,6 +7,7 @@
 #include "perceiver/kernels/attention.h"
 #include "perceiver/kernels/cpu/panel_linear.h"
 #include "perceiver/kernels/cpu/stream.h"
+#include "perceiver/kernels/grid_array.h"
 #include "perceiver/nn/packed_forms.h"
 
 namespace perceiver {
@@ -25,28 +26,12 @@ class PackedForCpu : public PackedAttend {
       : parts_(parts), dtype_(dtype), widen_(layer(folded(parts.norm_mlp, parts.widen))) {}
 
   Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) override {
-    AttentionCase c{.dtype = dtype_,
-                    .batch = x_q.size(0),
-                    .heads = parts_.num_heads,
-                    .queries = x_q.size(1),
-                    .keys = x_kv.size(1),
-                    .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
-                    .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
-                    .masked = masks.kv.defined()};
-    count_attention(c);
-    Attended z;
-    switch (cheapest_form(parts_, c.queries, c.keys)) {
-      case AttendForm::kPlain:
-        z.sum = attend_plain(x_q, x_kv, masks);
-        break;
-      case AttendForm::kAbsorbedKeys:
-        z.sum = attend_absorbed_keys(x_q, x_kv, masks);
-        break;
-      case AttendForm::kAbsorbedQueries:
-        z = attend_absorbed_queries(x_q, x_kv, masks);
-        break;
-    }
-    return with_output(z).view({c.batch, c.queries, -1}).to(x_q.scalar_type());
+    const AttendForm form = cheapest_form(parts_, x_q.size(1), x_kv.size(1));
+    // Elements of a grid are stored only for those who look at them.
+    const bool queries_may_be_grid = form == AttendForm::kAbsorbedQueries && !parts_.query_residual;
+    const bool keys_may_be_grid = form == AttendForm::kAbsorbedKeys && !masks.kv.defined();
+    return attend(form, queries_may_be_grid ? x_q : elements_of(x_q),
+                  keys_may_be_grid ? x_kv : elements_of(x_kv), masks);
   }
 
   MeasuredRows self(const MeasuredRows& measured) override {
@@ -71,6 +56,31 @@ class PackedForCpu : public PackedAttend {
   }
 
  private:
+  Tensor attend(AttendForm form, const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+    AttentionCase c{.dtype = dtype_,
+                    .batch = x_q.size(0),
+                    .heads = parts_.num_heads,
+                    .queries = x_q.size(1),
+                    .keys = x_kv.size(1),
+                    .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
+                    .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
+                    .masked = masks.kv.defined()};
+    count_attention(c);
+    Attended z;
+    switch (form) {
+      case AttendForm::kPlain:
+        z.sum = attend_plain(x_q, x_kv, masks);
+        break;
+      case AttendForm::kAbsorbedKeys:
+        z.sum = attend_absorbed_keys(x_q, x_kv, masks);
+        break;
+      case AttendForm::kAbsorbedQueries:
+        z = attend_absorbed_queries(x_q, x_kv, masks);
+        break;
+    }
+    return with_output(z).view({c.batch, c.queries, -1}).to(x_q.scalar_type());
+  }
+
   // What attention adds, on top of the queries, float32 [B * N, D]; where it came with it, the
   // folded output's part of it, float32 [B * N, E].
   struct Attended {
@@ -182,17 +192,32 @@ class PackedForCpu : public PackedAttend {
     return z;
   }
 
+  double score_scale() const {
+    return 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0)));
+  }
+
+  // q [B, N, C] over the normalised x_kv [B, M, C], which are keys and values: [B, N, C]
+  Tensor attend_elements(const Tensor& q, const Tensor& x_kv, const AttendMasks& masks) const {
+    const auto grid = known_grid(x_kv);
+    const Tensor k = (grid ? grid->content : x_kv).to(dtype_);
+    const int64_t channels = k.size(2);
+    StreamInputs in{.q = q.narrow(2, 0, channels).unsqueeze(1),
+                    .k = k.unsqueeze(1),
+                    .kv_mask = masks.kv,
+                    .scale = score_scale(),
+                    .normalise_k = true};
+    if (grid) {
+      in.key_places =
+          scores_of_keys(grid->places, grid->first, q.narrow(2, channels, q.size(2) - channels));
+    }
+    return attend_stream(in).squeeze(1);
+  }
+
   Tensor attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
     const PanelLinear& query = made(query_over_keys_, [&] { return layer(absorbed.query); });
     const PanelLinear& output = made(output_of_keys_, [&] { return layer(absorbed.output); });
-    Tensor out =
-        attend_stream({.q = projected_queries(query, x_q, usual_over_keys_).unsqueeze(1),
-                       .k = x_kv.to(dtype_).unsqueeze(1),
-                       .kv_mask = masks.kv,
-                       .scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0))),
-                       .normalise_k = true})
-            .squeeze(1);
+    Tensor out = attend_elements(projected_queries(query, x_q, usual_over_keys_), x_kv, masks);
     // Where no key is attended to there is no value, and none of its bias.
     Tensor nothing = at::zeros({x_q.size(0), x_q.size(1)}, at::kBool);
     if (masks.kv.defined()) {
@@ -223,18 +248,23 @@ class PackedForCpu : public PackedAttend {
       return layer(are_narrowed(parts_) ? side_by_side(all, absorb_output(parts_)) : all);
     });
     const PanelLinear& key_bias = made(key_bias_, [&] { return layer(absorbed.key_bias); });
-    const auto [kv, bias] = keys_of(x_kv, keys_values, key_bias);
+    const auto grid = known_grid(x_q);
+    const Keys keys = keys_of(x_kv, keys_values, key_bias, grid);
     const int64_t channels = x_q.size(2);
-    const Tensor v = kv.narrow(3, channels, kv.size(3) - channels);
-    Tensor out =
-        attend_stream({.q = x_q.to(dtype_).unsqueeze(1),
-                       .k = kv.narrow(3, 0, channels),
-                       .v = v,
-                       .kv_mask = masks.kv,
-                       .key_bias = bias,
-                       .scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0))),
-                       .normalise_q = true})
-            .squeeze(1);
+    const Tensor v = keys.kv.narrow(3, channels, keys.kv.size(3) - channels);
+    const Tensor q = (grid ? grid->content : x_q).to(dtype_);
+    StreamInputs in{.q = q.unsqueeze(1),
+                    .k = keys.kv.narrow(3, 0, q.size(2)),
+                    .v = v,
+                    .kv_mask = masks.kv,
+                    .key_bias = keys.bias,
+                    .scale = score_scale(),
+                    .normalise_q = true};
+    if (grid) {
+      in.query_places = keys.places;
+      in.query_places->first = grid->first;
+    }
+    Tensor out = attend_stream(in).squeeze(1);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(2));
     }
@@ -253,16 +283,31 @@ class PackedForCpu : public PackedAttend {
   }
 
   struct Keys {
-    Tensor kv;    // [B, 1, M, channels of both]
-    Tensor bias;  // [B, 1, M]
+    Tensor kv;                              // [B, 1, M, channels of both]
+    Tensor bias;                            // [B, 1, M]
+    std::optional<GridScores> places = {};  // for queries of a grid
   };
 
   // Queries come in slices to the same keys: those of the last call are kept.
-  Keys keys_of(const Tensor& x_kv, const PanelLinear& keys_values, const PanelLinear& key_bias) {
+  Keys keys_of(const Tensor& x_kv, const PanelLinear& keys_values, const PanelLinear& key_bias,
+               const std::optional<GridArray>& queries) {
     const std::lock_guard lock(making_);
     const bool same = last_kv_.is_same(x_kv) && !x_kv.is_inference() &&
                       last_version_ == static_cast<int64_t>(x_kv._version());
-    if (same) return last_keys_;
+    if (!same) make_keys(x_kv, keys_values, key_bias);
+    if (queries) {
+      const GridPlaces& places = queries->places;
+      auto& scores = last_keys_.places;
+      if (!scores || !scores->places.lines.is_same(places.lines)) {
+        const Tensor of_places =
+            last_keys_.kv.squeeze(1).narrow(2, queries->content.size(2), places.channels());
+        scores = scores_of_queries(places, /*first=*/0, of_places);
+      }
+    }
+    return last_keys_;
+  }
+
+  void make_keys(const Tensor& x_kv, const PanelLinear& keys_values, const PanelLinear& key_bias) {
     const int64_t batch = x_kv.size(0), keys = x_kv.size(1);
     const Tensor normed = normalised(rows_of(x_kv), dtype_);
     Tensor bias = at::zeros({normed.size(0), 1}, normed.options().dtype(at::kFloat));
@@ -271,7 +316,6 @@ class PackedForCpu : public PackedAttend {
                   bias.view({batch, 1, keys})};
     last_kv_ = x_kv;
     last_version_ = x_kv.is_inference() ? 0 : static_cast<int64_t>(x_kv._version());
-    return last_keys_;
   }
 
   AttendParts parts_;

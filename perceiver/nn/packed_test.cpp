@@ -5,6 +5,7 @@
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/grid_array.h"
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/packed_forms.h"
 
@@ -207,12 +208,73 @@ TEST_P(PackedTest, ChangedParametersAreSeen) {
 
 TEST_P(PackedTest, CheckComparesWithTheModule) { EXPECT_EQ(apart(by("check"), by("auto")), 0.0); }
 
+// Where elements are of a grid the longer array need not be stored; the result is as it was.
+class PackedGridTest : public PackedTest {
+ protected:
+  void SetUp() override {
+    PackedTest::SetUp();
+    Tensor& longer = x_q.size(1) > x_kv.size(1) ? x_q : x_kv;
+    const int64_t content = longer.size(2) / 3, places = longer.size(2) - content;
+    const int64_t width = 10, lines = (longer.size(1) + width - 1) / width;
+    grid = {.content = at::randn({3, longer.size(1), content}) * 2 + 1,
+            .places = grid_places(at::randn({lines, places}), at::randn({width, places}) - 1)};
+    longer = stored(grid);
+  }
+
+  Tensor by_grid(const char* kernel) {
+    at::NoGradGuard no_grad;
+    const AttentionKernelScope scope(kernel);
+    const KnownGrid known(grid);
+    const bool queries = x_q.size(1) > x_kv.size(1);
+    return module(queries ? known.array() : x_q, queries ? x_kv : known.array(), masks);
+  }
+
+  void expect_as_with_elements() {
+    const Tensor plain = by("reference"), packed = by_grid("auto");
+    EXPECT_EQ(apart(by_grid("check"), packed), 0.0);
+    EXPECT_EQ(apart(by_grid("reference"), plain), 0.0);
+    module->to(at::kDouble);
+    x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
+    EXPECT_LE(apart(packed, by("reference")), 2 * apart(plain, by("reference")) + 2e-6);
+  }
+
+  GridArray grid;
+};
+
+TEST_P(PackedGridTest, IsAsExactAsTheModuleOnItsElements) { expect_as_with_elements(); }
+
+TEST_P(PackedGridTest, TakesMasks) {
+  masks.q = at::rand({3, x_q.size(1)}) < 0.7;
+  masks.kv = at::rand({3, x_kv.size(1)}) < 0.7;
+  masks.kv[1].fill_(false);
+  expect_as_with_elements();
+}
+
+TEST_P(PackedGridTest, SlicesOfQueriesAreThoseOfTheWhole) {
+  if (x_q.size(1) < x_kv.size(1)) GTEST_SKIP() << "queries are not of the grid";
+  const Tensor whole = by_grid("auto");
+  at::NoGradGuard no_grad;
+  const KnownGrid known(grid);
+  std::vector<Tensor> slices;
+  for (int64_t begin = 0; begin < whole.size(1); begin += 77) {
+    const int64_t end = std::min(begin + 77, whole.size(1));
+    slices.push_back(module(known.array().slice(1, begin, end), x_kv));
+  }
+  // A slice may be short enough for another form.
+  EXPECT_LE(apart(at::cat(slices, 1), whole), 1e-4);
+}
+
 std::string name_of(const testing::TestParamInfo<std::tuple<Case, Semantics>>& info) {
   const bool hugging_face = !std::get<1>(info.param).query_mask;
   return std::string(std::get<0>(info.param).name) + (hugging_face ? "_hf" : "_dm");
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, PackedTest,
+                         testing::Combine(testing::ValuesIn(kCases),
+                                          testing::Values(kDeepMind, kHuggingFace)),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(Cases, PackedGridTest,
                          testing::Combine(testing::ValuesIn(kCases),
                                           testing::Values(kDeepMind, kHuggingFace)),
                          name_of);

@@ -42,6 +42,27 @@ Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArray
   return at::cat({positions, angles.sin(), angles.cos()}, -1);
 }
 
+GridPlaces fourier_places(at::IntArrayRef grid, int64_t num_bands, at::IntArrayRef resolution,
+                          Spacing spacing) {
+  const int64_t dims = static_cast<int64_t>(grid.size());
+  const at::IntArrayRef outer = grid.slice(0, grid.size() - 1);
+  const int64_t num_lines = c10::multiply_integers(outer);
+  // With the other coordinates at any place; their channels are taken out again.
+  Tensor line_positions = at::zeros({num_lines, dims}), positions = at::zeros({grid.back(), dims});
+  if (dims > 1) {
+    line_positions.narrow(1, 0, dims - 1)
+        .copy_(positions_at(at::arange(num_lines), outer, spacing));
+  }
+  positions.select(1, dims - 1).copy_(coordinates(grid.back(), spacing));
+  Tensor is_last = at::zeros({fourier_channels(dims, num_bands)});
+  is_last[dims - 1] = 1.0;
+  for (const int64_t of_dimensions : {dims, dims + dims * num_bands}) {  // sines, cosines
+    is_last.narrow(0, of_dimensions + (dims - 1) * num_bands, num_bands).fill_(1.0);
+  }
+  return grid_places(fourier_features(line_positions, num_bands, resolution) * (1.0 - is_last),
+                     fourier_features(positions, num_bands, resolution) * is_last);
+}
+
 // fourier_features(grid_positions(grid), ...) in parts [grid..., some channels], from those of each
 // dimension: as many sines as the grid has rows and columns, not elements, and no more memory.
 static std::vector<Tensor> grid_feature_parts(at::IntArrayRef grid, int64_t num_bands,
@@ -104,6 +125,10 @@ PlacedArray GridFeatures::behind(const Tensor& content, at::IntArrayRef grid) {
     placed_ = at::constant_pad_nd(features, {before, padded - all});
   }
   return {.places = placed_, .content = content, .channels = all};
+}
+
+GridArray GridFeatures::by_lines(const Tensor& content, at::IntArrayRef grid) const {
+  return {.content = content, .places = fourier_places(grid, num_bands_, resolution_)};
 }
 
 int64_t GridFeatures::channels() const {

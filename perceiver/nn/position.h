@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/grid_array.h"
 #include "perceiver/kernels/normalised_rows.h"
 
 namespace perceiver {
@@ -27,6 +28,10 @@ Tensor positions_at(const Tensor& indices, at::IntArrayRef grid,
 // along each dimension: [O, d] -> [O, d + 2 * d * num_bands].
 Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArrayRef resolution);
 
+// Those of a whole grid's positions, by lines of its last dimension.
+GridPlaces fourier_places(at::IntArrayRef grid, int64_t num_bands, at::IntArrayRef resolution,
+                          Spacing spacing = Spacing::kInclusive);
+
 // The Fourier features of whole grids, made when first asked for and kept for the next time.
 class GridFeatures {
  public:
@@ -42,6 +47,9 @@ class GridFeatures {
 
   // The same as a GPU's kernels take them.
   PlacedArray behind(const Tensor& content, at::IntArrayRef grid);
+
+  // The same as a CPU's kernels take them.
+  GridArray by_lines(const Tensor& content, at::IntArrayRef grid) const;
 
   int64_t channels() const;
 

@@ -52,6 +52,19 @@ TEST(FourierFeatures, BandsOfFlowAreTheReleased) {  // y: 1, 3.90476, ..., 184; 
   EXPECT_NEAR(sine(2 + 128), std::cos(M_PI * 0.1), 1e-6);  // cosines after all sines
 }
 
+TEST(FourierPlaces, AreTheFeaturesOfEveryPosition) {
+  for (const std::vector<int64_t>& grid : {std::vector<int64_t>{7}, {5, 3}, {2, 4, 3}}) {
+    for (const Spacing spacing : {Spacing::kInclusive, Spacing::kSubsampled}) {
+      const int64_t count = c10::multiply_integers(grid);
+      const Tensor expected =
+          fourier_features(positions_at(at::arange(count), grid, spacing), 6, grid);
+      const GridArray array{.content = at::zeros({1, count, 0}),
+                            .places = fourier_places(grid, 6, grid, spacing)};
+      EXPECT_TRUE(stored(array)[0].equal(expected)) << grid;
+    }
+  }
+}
+
 TEST(GridFeatures, AreTheFeaturesOfEveryPosition) {
   for (const std::vector<int64_t>& grid : {std::vector<int64_t>{7}, {5, 3}, {2, 4, 3}}) {
     std::vector<int64_t> resolution = grid;

@@ -5,160 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <functional>
 #include <vector>
 
-#include "perceiver/kernels/cpu/scratch.h"
-#include "perceiver/kernels/cpu/tiles.h"
+#include "perceiver/core/repeated.h"
+#include "perceiver/kernels/cpu/streamer.h"
 
 namespace perceiver {
 namespace {
 
-constexpr int64_t kRowTile = 64;       // queries whose scores against a key block stay in L2
-constexpr int64_t kKeyBlock = 240;     // whole panels of every instruction set
-constexpr int64_t kQueryChunk = 2048;  // queries that share the packing of a key block
+constexpr int64_t kQueryChunk = 2048;           // queries that share the packing of a key block
 constexpr int64_t kFewestKeys = 2 * kKeyBlock;  // that are worth a thread of their own
-// What stands for the maximum before any key was seen: finite, so that differences are never NaN.
-constexpr float kNothingSeen = -1e30f;
 constexpr float kLog2E = 1.44269504f;
-
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-
-int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
-// One head of one example.
-template <typename T>
-struct Head {
-  const T *q, *k, *v;
-  int64_t q_stride, k_stride, v_stride;
-  int64_t qk_channels, v_channels;
-  const bool* mask;   // [M] or null
-  const float* bias;  // [M] or null
-  float scale;
-  bool normalise_q, normalise_k;
-};
-
-// What is known of some queries: of all keys, or of one thread's share.
-struct Partial {
-  float* weighted;  // [queries, stride]
-  int64_t stride;
-  float *maximum, *sum;  // [queries]
-};
-
-template <typename T>
-class Streamer {
- public:
-  Streamer(const Tiles<T>& tiles, const Head<T>& head) : tiles_(tiles), head_(head) {}
-
-  // All of `queries` past all of `keys` into `out`, whose first row is the first query's.
-  void run(Range queries, Range keys, const Partial& out) {
-    const int64_t f = round_up(head_.qk_channels, 2), v = head_.v_channels;
-    ScratchFrame scratch;
-    k_panels_ = scratch.take<T>(tiles_.panel_size(head_.qk_channels, kKeyBlock));
-    v_panels_ = scratch.take<T>(tiles_.panel_size(kKeyBlock, v));
-    normed_keys_ = head_.normalise_k ? scratch.take<T>(kKeyBlock * f) : nullptr;
-    start_ = scratch.take<float>(kKeyBlock);
-    scores_ = scratch.take<float>(kRowTile * kKeyBlock);
-    weights_ = scratch.take<T>(kRowTile * kKeyBlock);
-    factor_ = scratch.take<float>(kRowTile);
-    prepare_queries(queries, f, scratch);
-
-    std::fill_n(out.maximum, queries.size(), kNothingSeen);
-    std::fill_n(out.sum, queries.size(), 0.0f);
-    std::fill_n(out.weighted, queries.size() * out.stride, 0.0f);
-    for (int64_t key = keys.begin; key < keys.end; key += kKeyBlock) {
-      const int64_t count = std::min(kKeyBlock, keys.end - key);
-      pack_keys(key, count, f);
-      for (int64_t row = 0; row < queries.size(); row += kRowTile) {
-        attend_tile(row, std::min(kRowTile, queries.size() - row), count, out);
-      }
-    }
-  }
-
- private:
-  // Pairs of channels are multiplied together in bfloat16: an odd one needs a zero beside it.
-  void prepare_queries(Range queries, int64_t f, ScratchFrame& scratch) {
-    queries_ = head_.q + queries.begin * head_.q_stride;
-    q_stride_ = head_.q_stride;
-    const int64_t channels = head_.qk_channels;
-    const bool uneven = sizeof(T) < sizeof(float) && channels % 2 != 0;
-    if (!head_.normalise_q && !uneven) return;
-    T* own = scratch.take<T>(queries.size() * f);
-    std::fill_n(own, queries.size() * f, T{});
-    if (head_.normalise_q) {
-      tiles_.normalise_same(queries_, q_stride_, queries.size(), channels, own, f);
-    } else {
-      for (int64_t i = 0; i < queries.size(); ++i) {
-        std::copy_n(queries_ + i * q_stride_, channels, own + i * f);
-      }
-    }
-    queries_ = own;
-    q_stride_ = f;
-  }
-
-  void pack_keys(int64_t key, int64_t count, int64_t f) {
-    const T* keys = head_.k + key * head_.k_stride;
-    int64_t k_stride = head_.k_stride;
-    const T* values = head_.v + key * head_.v_stride;
-    int64_t v_stride = head_.v_stride;
-    if (head_.normalise_k) {
-      tiles_.normalise_same(keys, k_stride, count, head_.qk_channels, normed_keys_, f);
-      if (head_.v == head_.k) values = normed_keys_, v_stride = f;
-      keys = normed_keys_, k_stride = f;
-    }
-    tiles_.pack_transposed(keys, k_stride, count, head_.qk_channels, k_panels_);
-    tiles_.pack(values, v_stride, count, head_.v_channels, v_panels_);
-    columns_ = round_up(count, tiles_.lanes);
-    for (int64_t j = 0; j < columns_; ++j) {
-      const bool there = j < count && (!head_.mask || head_.mask[key + j]);
-      start_[j] = !there       ? -std::numeric_limits<float>::infinity()
-                  : head_.bias ? head_.bias[key + j]
-                               : 0.0f;
-    }
-  }
-
-  void attend_tile(int64_t row, int64_t rows, int64_t count, const Partial& out) {
-    tiles_.multiply({.a = queries_ + row * q_stride_,
-                     .a_stride = q_stride_,
-                     .rows = rows,
-                     .panels = k_panels_,
-                     .depth = head_.qk_channels,
-                     .columns = columns_,
-                     .start = start_,
-                     .c = scores_,
-                     .c_stride = kKeyBlock});
-    tiles_.softmax({.scores = scores_,
-                    .rows = rows,
-                    .columns = columns_,
-                    .stride = kKeyBlock,
-                    .scale = head_.scale,
-                    .maximum = out.maximum + row,
-                    .sum = out.sum + row,
-                    .factor = factor_,
-                    .weights = weights_,
-                    .weights_stride = kKeyBlock});
-    tiles_.multiply({.a = weights_,
-                     .a_stride = kKeyBlock,
-                     .rows = rows,
-                     .panels = v_panels_,
-                     .depth = count,
-                     .columns = head_.v_channels,
-                     .factor = factor_,
-                     .c = out.weighted + row * out.stride,
-                     .c_stride = out.stride,
-                     .add = true});
-  }
-
-  const Tiles<T>& tiles_;
-  const Head<T>& head_;
-  T *k_panels_, *v_panels_, *normed_keys_, *weights_;
-  float *start_, *scores_, *factor_;
-  const T* queries_;
-  int64_t q_stride_, columns_;
-};
 
 // How the work is cut: all threads must be busy for few queries with many keys and the reverse.
 struct Cut {
@@ -188,11 +46,19 @@ class StreamCall {
         keys_(in.k.size(2)),
         v_channels_(v_.size(3)),
         cut_(cut_work(in.q.size(0) * heads_, queries_, keys_)),
-        chunk_(round_up((queries_ + cut_.query_chunks - 1) / cut_.query_chunks, 8)) {}
+        chunk_(round_up((queries_ + cut_.query_chunks - 1) / cut_.query_chunks, 8)) {
+    for (int64_t b = 0; b < in.q.size(0); ++b) {
+      if (in.query_places) q_places_.push_back(places_of(*in.query_places, b));
+      if (in.key_places) k_places_.push_back(places_of(*in.key_places, b));
+    }
+  }
 
   Tensor run(Tensor* log_sum) {
     const int64_t batch = in_.q.size(0);
-    out_ = at::empty({batch, queries_, heads_, v_channels_}, in_.q.options()).transpose(1, 2);
+    const int64_t place_channels = in_.key_places ? in_.key_places->places.channels() : 0;
+    out_ = at::empty({batch, queries_, heads_, v_channels_ + place_channels}, in_.q.options())
+               .transpose(1, 2);
+    if (in_.key_places) prepare_place_sums(batch);
     if (log_sum) *log_sum = at::empty({batch, heads_, queries_}, in_.q.options().dtype(at::kFloat));
     log_sum_ = log_sum ? log_sum->data_ptr<float>() : nullptr;
     const int64_t pieces = batch * heads_ * cut_.query_chunks;
@@ -203,6 +69,7 @@ class StreamCall {
     } else {
       for (int64_t i = 0; i < pieces; ++i) run_shared(i);
     }
+    if (in_.key_places) add_place_values();
     return out_;
   }
 
@@ -226,7 +93,40 @@ class StreamCall {
                     : nullptr,
         .scale = static_cast<float>(in_.scale) * kLog2E,
         .normalise_q = in_.normalise_q,
-        .normalise_k = in_.normalise_k};
+        .normalise_k = in_.normalise_k,
+        .q_places = in_.query_places ? &q_places_[b] : nullptr,
+        .k_places = in_.key_places ? &k_places_[b] : nullptr};
+  }
+
+  // Of both arrays; their elements are told apart by the strides.
+  static HeadPlaces places_of(const GridScores& scores, int64_t b) {
+    return {.mean = scores.places.mean.const_data_ptr<float>() + scores.first,
+            .squares = scores.places.squares.const_data_ptr<float>() + scores.first,
+            .first = scores.first,
+            .width = scores.places.width(),
+            .channels = scores.places.channels(),
+            .along = scores.along.const_data_ptr<float>() + b * scores.along.stride(0),
+            .lines = scores.lines.const_data_ptr<float>() + b * scores.lines.stride(0),
+            .sums = scores.sums.const_data_ptr<float>() + b * scores.sums.stride(0),
+            .along_stride = scores.along.stride(1),
+            .lines_stride = scores.lines.stride(1)};
+  }
+
+  // The positions' part of the weighted sums, by place, by line and by shift.
+  void prepare_place_sums(int64_t batch) {
+    const auto sums = [&](int64_t columns) {
+      return at::empty({batch, queries_, columns}, in_.q.options().dtype(at::kFloat));
+    };
+    along_sums_ = sums(in_.key_places->places.width());
+    line_sums_ = sums(in_.key_places->places.lines.size(0));
+    shift_sums_ = sums(1);
+  }
+
+  void add_place_values() {
+    const GridPlaces& places = in_.key_places->places;
+    const Tensor values =
+        at::matmul(along_sums_, places.along) + at::matmul(line_sums_, places.lines) - shift_sums_;
+    out_.narrow(3, v_channels_, places.channels()).copy_(values.unsqueeze(1));
   }
 
   Range queries_of(int64_t piece) const {
@@ -236,8 +136,18 @@ class StreamCall {
 
   Partial partial(int64_t rows, ScratchFrame& scratch) const {
     const int64_t stride = round_up(v_channels_, 16);
-    return {scratch.take<float>(rows * stride), stride, scratch.take<float>(rows),
-            scratch.take<float>(rows)};
+    Partial partial{.weighted = scratch.take<float>(rows * stride),
+                    .stride = stride,
+                    .maximum = scratch.take<float>(rows),
+                    .sum = scratch.take<float>(rows)};
+    if (in_.key_places) {
+      partial.along_stride = round_up(in_.key_places->places.width(), 16) + kRoundColumns;
+      partial.lines_stride = in_.key_places->places.lines.size(0);
+      partial.along = scratch.take<float>(rows * partial.along_stride);
+      partial.lines = scratch.take<float>(rows * partial.lines_stride);
+      partial.shifts = scratch.take<float>(rows);
+    }
+    return partial;
   }
 
   void run_piece(int64_t piece) {
@@ -276,9 +186,15 @@ class StreamCall {
       const float maximum = std::max(into.maximum[i], from.maximum[i]);
       const float a = std::exp2(into.maximum[i] - maximum),
                   b = std::exp2(from.maximum[i] - maximum);
-      float* sums = into.weighted + i * into.stride;
-      const float* more = from.weighted + i * from.stride;
-      for (int64_t j = 0; j < into.stride; ++j) sums[j] = a * sums[j] + b * more[j];
+      const auto add = [&](float* sums, const float* more, int64_t stride) {
+        for (int64_t j = i * stride; j < (i + 1) * stride; ++j) sums[j] = a * sums[j] + b * more[j];
+      };
+      add(into.weighted, from.weighted, into.stride);
+      if (into.along) {
+        add(into.along, from.along, into.along_stride);
+        add(into.lines, from.lines, into.lines_stride);
+        add(into.shifts, from.shifts, 1);
+      }
       into.sum[i] = a * into.sum[i] + b * from.sum[i];
       into.maximum[i] = maximum;
     }
@@ -294,6 +210,7 @@ class StreamCall {
       const float* sums = all.weighted + i * all.stride;
       Element* row = out + (queries.begin + i) * out_.stride(2);
       for (int64_t j = 0; j < v_channels_; ++j) row[j] = static_cast<Element>(sums[j] * factor);
+      if (all.along) finish_places(head_index * queries_ + queries.begin + i, i, all, factor);
       if (log_sum_) {
         log_sum_[head_index * queries_ + queries.begin + i] =
             (all.maximum[i] + (all.sum[i] > 0.0f ? std::log2(all.sum[i]) : 0.0f)) / kLog2E;
@@ -301,8 +218,22 @@ class StreamCall {
     }
   }
 
+  void finish_places(int64_t query, int64_t i, const Partial& all, float factor) {
+    const int64_t width = along_sums_.size(2), lines = line_sums_.size(2);
+    float* along = along_sums_.data_ptr<float>() + query * width;
+    float* line = line_sums_.data_ptr<float>() + query * lines;
+    std::fill_n(along, width, 0.0f);
+    for (int64_t j = 0; j < all.along_stride; ++j) {
+      along[j % width] += all.along[i * all.along_stride + j] * factor;
+    }
+    for (int64_t j = 0; j < lines; ++j) line[j] = all.lines[i * all.lines_stride + j] * factor;
+    shift_sums_.data_ptr<float>()[query] = all.shifts[i] * factor;
+  }
+
   const StreamInputs& in_;
   const Tiles<T>& tiles_;
+  std::vector<HeadPlaces> q_places_, k_places_;  // of each example
+  Tensor along_sums_, line_sums_, shift_sums_;   // [B, N, W], [B, N, L], [B, N, 1]
   Tensor v_, out_;
   int64_t heads_, queries_, keys_, v_channels_;
   Cut cut_;
@@ -318,6 +249,45 @@ Tensor rows_contiguous(const Tensor& x) {
 
 bool stream_takes(at::ScalarType dtype) {
   return dtype == at::kFloat || (dtype == at::kBFloat16 && bf16_tiles());
+}
+
+// Of examples that are all the same, of the first.
+static Tensor for_each_example(const Tensor& other, const std::function<Tensor(const Tensor&)>& f) {
+  const Tensor wide = other.to(at::kFloat);
+  if (!repeats_one_example(other)) return f(wide);
+  const Tensor one = f(wide.narrow(0, 0, 1));
+  std::vector<int64_t> sizes = one.sizes().vec();
+  sizes[0] = other.size(0);
+  return one.expand(sizes);
+}
+
+GridScores scores_of_keys(const GridPlaces& places, int64_t first, const Tensor& other) {
+  const auto products = [&](const Tensor& positions) {
+    return for_each_example(other, [&](const Tensor& x) { return at::matmul(x, positions.t()); });
+  };
+  const int64_t columns = round_up(places.width(), 16) + kRoundColumns;
+  const Tensor round = at::arange(columns).remainder(places.width());
+  return {.places = places,
+          .first = first,
+          .along = products(places.along.index_select(0, round)),
+          .lines = products(places.lines),
+          .sums = for_each_example(other, [](const Tensor& x) { return x.sum(2); })};
+}
+
+GridScores scores_of_queries(const GridPlaces& places, int64_t first, const Tensor& other) {
+  const int64_t missing = round_up(other.size(1), 16) - other.size(1);  // of whole vectors
+  const auto products = [&](const Tensor& positions) {
+    return for_each_example(other, [&](const Tensor& x) {
+      return at::constant_pad_nd(at::matmul(positions, x.transpose(1, 2)), {0, missing});
+    });
+  };
+  return {.places = places,
+          .first = first,
+          .along = products(places.along),
+          .lines = products(places.lines),
+          .sums = for_each_example(other, [&](const Tensor& x) {
+            return at::constant_pad_nd(x.sum(2), {0, missing});
+          })};
 }
 
 Tensor attend_stream(const StreamInputs& inputs, Tensor* log_sum) {

@@ -90,6 +90,114 @@ TEST_P(StreamTest, Bfloat16IsWithinItsRounding) {
   EXPECT_LE(apart(attend_stream(in), exact), exact.abs().max().item<double>() / 128);
 }
 
+// One array on a grid, the other by itself. Lines are of all lengths against a vector and a block.
+struct GridShape {
+  const char* name;
+  int64_t batch, lines, width, first, elements, others, content, places;
+};
+const GridShape kGridShapes[] = {
+    {"flow", 1, 6, 496, 0, 6 * 496, 70, 64, 258},
+    {"pixels", 2, 9, 224, 0, 9 * 224, 33, 3, 20},
+    {"short_lines", 2, 40, 13, 0, 40 * 13, 9, 16, 11},
+    {"a_part", 1, 40, 56, 131, 1700, 21, 64, 30},
+    {"one_line", 1, 1, 800, 7, 700, 17, 5, 8},
+    {"lines_of_one", 1, 300, 1, 0, 300, 8, 17, 4},
+    {"no_content", 1, 12, 50, 3, 500, 40, 0, 24},
+    {"few", 1, 2, 3, 1, 4, 3, 2, 3},
+};
+
+class GridStreamTest : public testing::TestWithParam<GridShape> {
+ protected:
+  void SetUp() override {
+    at::manual_seed(4);
+    const GridShape& s = GetParam();
+    // A mean well away from zero, which the norm takes out.
+    const Tensor lines = at::randn({s.lines, s.places}) + 2.0,
+                 along = at::randn({s.width, s.places});
+    grid = {.content = at::randn({s.batch, s.elements, s.content}) * 2 + 1.5,
+            .places = grid_places(lines, along),
+            .first = s.first};
+    other = at::randn({s.batch, s.others, s.content + s.places});
+    scale = 1.0 / std::sqrt(static_cast<double>(s.content + s.places));
+  }
+
+  static double apart(const Tensor& a, const Tensor& b) {
+    return (a.to(at::kDouble) - b).abs().max().item<double>();
+  }
+
+  Tensor content_of_other() const { return other.narrow(2, 0, GetParam().content).unsqueeze(1); }
+  Tensor places_of_other() const { return other.narrow(2, GetParam().content, GetParam().places); }
+
+  // By the definition, in the dtype given: over the elements as they are.
+  Tensor keys_plain(at::ScalarType dtype) const {
+    const Tensor k = at::layer_norm(stored(grid).to(dtype), {other.size(2)});
+    return at::matmul((at::matmul(other.to(dtype), k.transpose(1, 2)) * scale).softmax(-1), k);
+  }
+  Tensor queries_plain(at::ScalarType dtype, const Tensor& v, const Tensor& bias) const {
+    const Tensor q = at::layer_norm(stored(grid).to(dtype), {other.size(2)});
+    const Tensor scores = at::matmul(q, other.to(dtype).transpose(1, 2)) + bias.to(dtype);
+    return at::matmul((scores * scale).softmax(-1), v.to(dtype));
+  }
+
+  GridArray grid;
+  Tensor other;
+  double scale = 1.0;
+};
+
+TEST_P(GridStreamTest, KeysAreAsExactAsTheirElements) {
+  const Tensor got =
+      attend_stream({.q = content_of_other(),
+                     .k = grid.content.unsqueeze(1),
+                     .scale = scale,
+                     .key_places = scores_of_keys(grid.places, grid.first, places_of_other())});
+  const Tensor exact = keys_plain(at::kDouble);
+  EXPECT_LE(apart(got.squeeze(1), exact), 2 * apart(keys_plain(at::kFloat), exact) + 2e-6);
+}
+
+TEST_P(GridStreamTest, QueriesAreAsExactAsTheirElements) {
+  const GridShape& s = GetParam();
+  const Tensor v = at::randn({s.batch, s.others, 37}), bias = at::randn({s.batch, 1, s.others});
+  const Tensor got = attend_stream(
+      {.q = grid.content.unsqueeze(1),
+       .k = content_of_other(),
+       .v = v.unsqueeze(1),
+       .key_bias = bias,
+       .scale = scale,
+       .query_places = scores_of_queries(grid.places, grid.first, places_of_other())});
+  const Tensor exact = queries_plain(at::kDouble, v, bias);
+  EXPECT_LE(apart(got.squeeze(1), exact),
+            2 * apart(queries_plain(at::kFloat, v, bias), exact) + 2e-6);
+}
+
+TEST_P(GridStreamTest, Bfloat16IsWithinItsRounding) {
+  if (!stream_takes(at::kBFloat16)) GTEST_SKIP() << "needs a CPU with bfloat16";
+  for (Tensor* x : {&grid.content, &other}) *x = x->to(at::kBFloat16);
+  // The array's own rounding is not ours: positions are float32 here.
+  GridArray wide = grid;
+  wide.content = grid.content.to(at::kFloat);
+  const Tensor k = at::layer_norm(stored(wide).to(at::kDouble), {other.size(2)});
+  const Tensor q = other.to(at::kDouble);
+  const Tensor exact = at::matmul((at::matmul(q, k.transpose(1, 2)) * scale).softmax(-1), k);
+  const Tensor got =
+      attend_stream({.q = content_of_other(),
+                     .k = grid.content.unsqueeze(1),
+                     .scale = scale,
+                     .key_places = scores_of_keys(grid.places, grid.first, places_of_other())});
+  EXPECT_LE(apart(got.squeeze(1), exact), exact.abs().max().item<double>() / 64);
+}
+
+TEST_P(GridStreamTest, QueriesThatAreTheSameForAllExamplesGiveThemTheSameTables) {
+  const Tensor one = places_of_other().narrow(0, 0, 1).expand({3, -1, -1});
+  const GridScores repeated = scores_of_keys(grid.places, grid.first, one);
+  const GridScores apart_made = scores_of_keys(grid.places, grid.first, one.contiguous());
+  EXPECT_TRUE(at::allclose(repeated.along, apart_made.along, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(repeated.lines, apart_made.lines, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(repeated.sums, apart_made.sums, 1e-5, 1e-5));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, GridStreamTest, testing::ValuesIn(kGridShapes),
+                         [](const auto& info) { return std::string(info.param.name); });
+
 INSTANTIATE_TEST_SUITE_P(Shapes, StreamTest, testing::ValuesIn(kShapes),
                          [](const auto& info) { return std::string(info.param.name); });
 

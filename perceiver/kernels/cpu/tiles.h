@@ -43,6 +43,62 @@ struct TileSoftmax {
   int64_t weights_stride;
 };
 
+// Rows of elements on a grid: their content is normalised as part of elements that have the
+// channels of a position, too.
+template <typename T>
+struct TilePlacedRows {
+  const T* x;
+  int64_t stride, rows, channels;
+  const float *place_mean, *place_squares;  // [rows], of the positions (grid_array.h)
+  int64_t place_channels;
+  T* out;
+  int64_t out_stride;
+  float *factor, *shift;  // [rows], out: a channel c becomes factor c - shift
+};
+
+// Some of a block's columns: those that are of one line of a grid.
+struct LineRun {
+  int64_t begin, end, line;
+};
+
+// What scores of keys on a grid start from:
+//   scores[i, j] = factor[j] (along[i, j] + lines[i, line of j]) - shift[j] sums[i]
+struct TileKeyPlaces {
+  const LineRun* runs;
+  int64_t num_runs, rows;
+  const float *factor, *shift;  // [columns]
+  const float *along, *lines, *sums;
+  int64_t along_stride, lines_stride;
+  float* scores;
+  int64_t stride;
+};
+
+// And where their positions' part of the weighted sums goes: sums over each place along the lines,
+// over each line, and over all,
+//   along[i, j] += weights[i, j] factor[j], lines[i, line of j] += the same,
+//   shifts[i] += weights[i, j] shift[j],
+// with what was there times rescale[i].
+template <typename T>
+struct TilePlaceSums {
+  const LineRun* runs;
+  int64_t num_runs, rows;
+  const float *factor, *shift;  // [columns]
+  const T* weights;
+  int64_t stride;
+  const float* rescale;  // [rows]
+  float *along, *lines, *shifts;
+  int64_t along_stride, lines_stride;  // rows without gaps
+  int64_t first;                       // where in a row of `along` the block's first column is
+};
+
+// The same start of one query's scores: factor (along[j] + lines[j]) - shift sums[j]
+struct TileQueryPlace {
+  float factor, shift;
+  const float *along, *lines, *sums;  // [columns]
+  float* scores;
+  int64_t columns;
+};
+
 // One instruction set's loops. A panel is as many columns as a register tile is wide, row after
 // row; the last one may be narrower, in steps of a vector. bfloat16 keeps two rows together.
 template <typename T>
@@ -63,6 +119,10 @@ struct Tiles {
                     int64_t out_stride);
   void (*normalise_same)(const T* x, int64_t stride, int64_t rows, int64_t channels, T* out,
                          int64_t out_stride);
+  void (*normalise_placed)(const TilePlacedRows<T>& rows);
+  void (*start_keys)(const TileKeyPlaces& places);
+  void (*start_query)(const TileQueryPlace& place);
+  void (*sum_places)(const TilePlaceSums<T>& sums);
 };
 
 // The best this CPU has; with PERCEIVER_ISA=any|avx2|avx512 in the environment, that one.

@@ -1,89 +1,21 @@
-// The loops of tiles.h for one instruction set: the includer names it in PERCEIVER_TILES and is
-// compiled for it. Nothing of the standard library is used here: the linker keeps one copy of an
-// inline function, and it might keep the one that only this instruction set can run.
+// The loops of tiles.h for the instruction set that the includer is compiled for. Nothing of the
+// standard library is used (tiles_vectors.h).
 #pragma once
 
-#include <stdint.h>
-#include <string.h>
-#ifdef __AVX512F__
-#include <immintrin.h>
-#endif
-
-#include "perceiver/kernels/cpu/tiles.h"
-
-#ifndef __clang__  // GCC 12 says it of its own intrinsics
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "perceiver/kernels/cpu/tiles_places.h"
+#include "perceiver/kernels/cpu/tiles_vectors.h"
 
 namespace perceiver {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kTileRows = 8;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32, kTileRows = 4;
-#else
-constexpr int kVectorBytes = 16, kTileRows = 4;
-#endif
-constexpr int kLanes = kVectorBytes / 4;
 constexpr int kTileVectors = 3;  // with kTileRows: as many sums as fit in the registers
 constexpr int kPanelColumns = kTileVectors * kLanes;
 // Rows that go over a panel while it is in the second cache.
 constexpr int64_t kRowBlock = 64;
 constexpr int64_t kLongestChain = 256;  // additions to one sum
 
-typedef float Vec __attribute__((vector_size(kVectorBytes)));
-typedef int32_t IntVec __attribute__((vector_size(kVectorBytes)));
-// The same at any address, over any type.
-typedef float LooseVec __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
-typedef uint16_t HalfVec __attribute__((vector_size(kVectorBytes / 2)));
-typedef uint16_t LooseHalfVec __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
-
-inline Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
-inline void store(float* p, Vec x) { *reinterpret_cast<LooseVec*>(p) = x; }
-inline Vec all(float x) { return x - Vec{}; }
-inline Vec larger(Vec a, Vec b) { return a > b ? a : b; }
-inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-inline Vec load(const Bf16* p) {
-  const HalfVec half = *reinterpret_cast<const LooseHalfVec*>(p);
-  return reinterpret_cast<Vec>(__builtin_convertvector(half, IntVec) << 16);
-}
-
-inline void store(Bf16* p, Vec x) {
-  // To the nearest, ties to even. No NaN comes here: scores and sums are finite.
-  const IntVec bits = reinterpret_cast<IntVec>(x);
-  const IntVec rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
-  *reinterpret_cast<LooseHalfVec*>(p) = __builtin_convertvector(rounded, HalfVec);
-}
-
-inline float one(const float* p) { return *p; }
-inline float one(const Bf16* p) {
-  const uint32_t bits = static_cast<uint32_t>(p->bits) << 16;
-  float x;
-  memcpy(&x, &bits, 4);
-  return x;
-}
-inline void put(float* p, float x) { *p = x; }
-inline void put(Bf16* p, float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, 4);
-  p->bits = static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-}
-
-inline float sum_of(Vec x) {
-  float sum = 0.0f;
-  for (int i = 0; i < kLanes; ++i) sum += x[i];
-  return sum;
-}
-
-inline float largest_of(Vec x) {
-  float largest = x[0];
-  for (int i = 1; i < kLanes; ++i) largest = x[i] > largest ? x[i] : largest;
-  return largest;
-}
-
-// 2^x of x within a half of zero (minimax; with its rounding, within 1e-7).
+// 2^x of x within a half of zero (minimax; with its rounding, within 1e-7), for results in T.
+template <typename T>
 inline Vec exp2_of_rest(Vec x) {
   Vec power = x * 1.535336188e-4f + 1.339887442e-3f;
   power = power * x + 9.618437358e-3f;
@@ -93,18 +25,25 @@ inline Vec exp2_of_rest(Vec x) {
   return power * x + 1.0f;
 }
 
+// Within 1e-4, a twentieth of what rounding to eight bits takes.
+template <>
+inline Vec exp2_of_rest<Bf16>(Vec x) {
+  return ((x * 0.055008970f + 0.24221106f) * x + 0.69328293f) * x + 1.0f;
+}
+
 // 2^x for x <= 127, 0 far below zero: the whole part goes to the exponent, the rest to a
 // polynomial.
+template <typename T = float>
 inline Vec exp2_of(Vec x) {
 #ifdef __AVX512F__
   const Vec bounded = _mm512_max_ps(x, all(-200.0f));  // its power is below the smallest float
   const Vec whole = _mm512_roundscale_ps(bounded, _MM_FROUND_TO_NEAREST_INT);
-  return _mm512_scalef_ps(exp2_of_rest(bounded - whole), whole);
+  return _mm512_scalef_ps(exp2_of_rest<T>(bounded - whole), whole);
 #else
   constexpr float kWholeNumbers = 12582912.0f;  // 1.5 * 2^23: adding it rounds away the fraction
   const Vec bounded = larger(x, all(-127.0f));
   const Vec shifted = bounded + kWholeNumbers;
-  const Vec power = exp2_of_rest(bounded - (shifted - kWholeNumbers));
+  const Vec power = exp2_of_rest<T>(bounded - (shifted - kWholeNumbers));
   const IntVec exponent = reinterpret_cast<IntVec>(shifted) << 23;
   const Vec result = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(power) + exponent);
   return x < all(-126.0f) ? Vec{} : result;
@@ -207,16 +146,18 @@ inline void multiply_tile(const TileProduct<T>& p, int64_t row, const T* panel, 
                           float* c, int64_t c_stride) {
   const int64_t steps = (p.depth + kStep<T> - 1) / kStep<T>;
   // Sums of sums: a long chain of additions loses twice the digits that BLAS does.
-  const int64_t chains = (p.depth + kLongestChain - 1) / kLongestChain;
+  const int64_t chains = p.depth > 0 ? (p.depth + kLongestChain - 1) / kLongestChain : 1;
   const int64_t chain = (steps + chains - 1) / chains;
   const T* a = p.a + row * p.a_stride;
   TileEnd end{c, c_stride, start, p.factor ? p.factor + row : nullptr, p.add};
-  for (int64_t first = 0; first < steps; first += chain) {
+  int64_t first = 0;
+  do {  // once without depth, too: what is added is
     accumulate<kRows, kVectors>(a + first * kStep<T>, p.a_stride,
                                 panel + first * kStep<T> * kVectors * kLanes,
                                 smaller(chain, steps - first), end);
     end = {c, c_stride, nullptr, nullptr, true};
-  }
+    first += chain;
+  } while (first < steps);
 }
 
 // Through a copy: where the panel is wider than c, or the result goes elsewhere.
@@ -364,7 +305,7 @@ void softmax(const TileSoftmax<T>& block) {
     const float maximum = found > before ? found : before;
     Vec total = {};
     for (int64_t j = 0; j < block.columns; j += kLanes) {
-      const Vec weight = exp2_of(load(scores + j) * block.scale - maximum);
+      const Vec weight = exp2_of<T>(load(scores + j) * block.scale - maximum);
       total += weight;
       store(weights + j, weight);
     }
@@ -378,7 +319,6 @@ void softmax(const TileSoftmax<T>& block) {
 template <typename From, typename T>
 void normalise(const From* x, int64_t stride, int64_t rows, int64_t channels, T* out,
                int64_t out_stride) {
-  constexpr float kEpsilon = 1e-5f;
   const auto count = static_cast<float>(channels);
   const int64_t whole = channels / kLanes * kLanes;
   for (int64_t row = 0; row < rows; ++row, x += stride, out += out_stride) {
@@ -402,8 +342,20 @@ void normalise(const From* x, int64_t stride, int64_t rows, int64_t channels, T*
 
 template <typename T>
 constexpr Tiles<T> tiles(const char* name) {
-  return {name,        kLanes,     kPanelColumns,       panel_size<T>,  pack<T>, pack_transposed<T>,
-          multiply<T>, softmax<T>, normalise<float, T>, normalise<T, T>};
+  return {.name = name,
+          .lanes = kLanes,
+          .panel_columns = kPanelColumns,
+          .panel_size = panel_size<T>,
+          .pack = pack<T>,
+          .pack_transposed = pack_transposed<T>,
+          .multiply = multiply<T>,
+          .softmax = softmax<T>,
+          .normalise = normalise<float, T>,
+          .normalise_same = normalise<T, T>,
+          .normalise_placed = normalise_placed<T>,
+          .start_keys = start_keys,
+          .start_query = start_query,
+          .sum_places = sum_places<T>};
 }
 
 }  // namespace

@@ -107,11 +107,16 @@ Tensor ImageNetImpl::input_array(const Tensor& images) {
 }
 
 Tensor ImageNetImpl::encode(const Tensor& images) {
-  if (config_.input == ImageInput::kLearned || !normalised_inputs_allowed(images)) {
+  const bool by_lines = grid_inputs_allowed(images);
+  if (config_.input == ImageInput::kLearned || !(by_lines || normalised_inputs_allowed(images))) {
     return encoder_(input_array(images));
   }
   check_shape(images, {kAny, kColours, kAny, kAny}, "images");
   const std::vector<int64_t> grid = this->grid(images.sizes().slice(2));
+  if (by_lines) {
+    const KnownGrid inputs(fourier_.by_lines(content_elements(images), grid));
+    return encoder_(inputs.array());
+  }
   const KnownRows inputs(normalised_placed(fourier_.behind(content_elements(images), grid)),
                          input_channels_);
   return encoder_(inputs.array());

@@ -12,7 +12,7 @@ Tensor encode_tiles(OpticalFlowImpl& model, const Tensor& frames) {
   std::vector<Tensor> latents;
   for (int64_t i = 0; i < std::ssize(tiles.corners); ++i) {
     const Tensor values = tile_values(model.config(), tiles, i, i + 1, place);
-    latents.push_back(model.encode(model.input_array(values)).to(at::kCPU, at::kFloat));
+    latents.push_back(model.encode_frames(values).to(at::kCPU, at::kFloat));
   }
   return at::cat(latents);
 }

@@ -88,7 +88,7 @@ Tensor OpticalFlowImpl::patch_content(const Tensor& first, const Tensor& second)
 }
 
 Tensor OpticalFlowImpl::with_position(const Tensor& content) {
-  return fourier_.appended_to(content, input_grid_of(config_));
+  return fourier_.appended_to(content, input_grid());
 }
 
 void OpticalFlowImpl::check_frames(const Tensor& frames) const {
@@ -138,8 +138,10 @@ Tensor OpticalFlowImpl::outputs_at(const Tensor& latents, const Tensor& frames,
     }
     some = patch_(some);
   }
-  const Tensor queries = at::cat({some, picked(fourier_(input_grid_of(config_), some))}, -1);
-  return outputs(latents, queries);
+  const std::vector<int64_t> grid = input_grid();
+  const Tensor places = fourier_features(positions_at(elements, grid), config_.num_bands, grid);
+  const Tensor of_each = places.to(some.dtype()).expand({some.size(0), -1, -1});
+  return outputs(latents, at::cat({some, of_each}, -1));
 }
 
 // A fine pixel is made of the 3x3 coarse ones around its own. What lies outside the rectangle of
@@ -176,18 +178,31 @@ Tensor OpticalFlowImpl::decode_at(const Tensor& latents, const Tensor& frames,
   return outputs_at(latents, frames, asked) * flow_scale(config_);
 }
 
+Tensor OpticalFlowImpl::with_inputs(const Tensor& frames,
+                                    const std::function<Tensor(const Tensor&)>& use) {
+  check_frames(frames);
+  const Tensor content = this->content(frames);
+  if (grid_inputs_allowed(content)) {
+    const KnownGrid inputs(fourier_.by_lines(content, input_grid()));
+    return use(inputs.array());
+  }
+  // Residual sums need the queries as they are.
+  if (!config_.decoder.cross_attend.query_residual && normalised_inputs_allowed(content)) {
+    const PlacedArray placed = fourier_.behind(content, input_grid());
+    const KnownRows inputs(normalised_placed(placed), placed.channels);
+    return use(inputs.array());
+  }
+  return use(with_position(content));
+}
+
+Tensor OpticalFlowImpl::encode_frames(const Tensor& frames) {
+  return with_inputs(frames, [this](const Tensor& inputs) { return encode(inputs); });
+}
+
 Tensor OpticalFlowImpl::forward(const Tensor& frames) {
   return recorded_(*this, {frames}, [this](const std::vector<Tensor>& x) {
-    check_frames(x[0]);
-    const Tensor content = this->content(x[0]);
-    // Residual sums need the queries as they are.
-    if (config_.decoder.cross_attend.query_residual || !normalised_inputs_allowed(content)) {
-      const Tensor inputs = with_position(content);
-      return decode(encode(inputs), query_array(inputs));
-    }
-    const PlacedArray placed = fourier_.behind(content, input_grid_of(config_));
-    const KnownRows inputs(normalised_placed(placed), placed.channels);
-    return decode(encode(inputs.array()), query_array(inputs.array()));
+    return with_inputs(
+        x[0], [this](const Tensor& inputs) { return decode(encode(inputs), query_array(inputs)); });
   });
 }
 

@@ -1,6 +1,8 @@
 // Optical flow (paper, Sec. 4.2 and App. H): two frames in, a motion vector for each pixel out.
 #pragma once
 
+#include <functional>
+
 #include "perceiver/modalities/image.h"
 #include "perceiver/model/perceiver_io.h"
 #include "perceiver/model/recorded.h"
@@ -64,6 +66,8 @@ class OpticalFlowImpl : public torch::nn::Module {
     return perceiver_->process(perceiver_->encode(inputs), inputs);
   }
 
+  Tensor encode_frames(const Tensor& frames);  // [B, 2, 3, H, W] -> latents [B, N, D]
+
   // latents [B, N, D], queries [B, O, C] for every pixel -> flow [B, 2, H, W], in units of
   // pixels_per_unit()
   Tensor decode(const Tensor& latents, const Tensor& queries);
@@ -86,7 +90,10 @@ class OpticalFlowImpl : public torch::nn::Module {
   Tensor content(const Tensor& frames);                             // -> [B, M, patch_channels]
   Tensor patch_content(const Tensor& first, const Tensor& second);  // [B, H*W, values] each
   Tensor with_position(const Tensor& content);                      // -> [B, M, C]
-  Tensor outputs(const Tensor& latents, const Tensor& queries);     // -> [B, O, E]
+  // use(inputs), of frames [B, 2, 3, H, W], as what attends may be given where they are now:
+  // stored, normalised, or as what they are made of
+  Tensor with_inputs(const Tensor& frames, const std::function<Tensor(const Tensor&)>& use);
+  Tensor outputs(const Tensor& latents, const Tensor& queries);  // -> [B, O, E]
   // latents, frames, elements [O] of the query grid -> [B, O, E]
   Tensor outputs_at(const Tensor& latents, const Tensor& frames, const Tensor& elements);
   Tensor upsample_at(const Tensor& latents, const Tensor& frames, const Tensor& pixels);

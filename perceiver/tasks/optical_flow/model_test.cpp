@@ -63,6 +63,20 @@ TEST_P(OpticalFlowTest, SlicesDoNotChangeTheFlow) {
   EXPECT_TRUE(at::allclose(sliced(frames), whole, 1e-4, 1e-6));
 }
 
+TEST_P(OpticalFlowTest, InputsNeedNotBeStored) {
+  for (const bool query_residual : {false, true}) {
+    config.decoder.cross_attend.query_residual = query_residual;
+    OpticalFlow model(config);
+    wake(model);
+    model->eval();
+    const Tensor inputs = model->input_array(frames);
+    const Tensor latents = model->encode(inputs);
+    EXPECT_TRUE(at::allclose(model->encode_frames(frames), latents, 1e-4, 1e-5));
+    const Tensor flow = model->decode(latents, model->query_array(inputs));
+    EXPECT_TRUE(at::allclose(model(frames), flow, 1e-4, 1e-4 * flow.abs().max().item<double>()));
+  }
+}
+
 TEST_P(OpticalFlowTest, QueriesAreTheFirstFramesElements) {
   OpticalFlow model(config);
   model->eval();

@@ -44,7 +44,7 @@ class OpticalFlowTask : public Task {
 
   Tensor encode(const Example& inputs) override {
     const Tensor frames = to_model_range(inputs.at("tile").to(at::kFloat));
-    return model_->encode(model_->input_array(in_place_of(*model_, frames)));
+    return model_->encode_frames(in_place_of(*model_, frames));
   }
 
   std::vector<InputView> views(const Example& inputs) const override {
