@@ -52,11 +52,16 @@ AddedRows add_normalised(const Tensor& x, const Tensor& y) {
   return {sum, normalised_padded(sum, sum.scalar_type(), sum.size(-1), false)};
 }
 
+Tensor elements_of(const PlacedArray& a) {
+  const Tensor content = a.ids.defined() ? at::embedding(a.content, a.ids) : a.content;
+  const int64_t more = a.channels - content.size(2);
+  return (more == 0 ? content : at::constant_pad_nd(content, {0, more})) +
+         a.places.narrow(1, 0, a.channels);
+}
+
 Tensor normalised_placed(const PlacedArray& a) {
   if (cuda_placed_rows_take(a)) return cuda_normalised_placed(a);
-  const Tensor content = a.ids.defined() ? at::embedding(a.content, a.ids) : a.content;
-  const Tensor elements = a.places.narrow(1, 0, a.channels) +
-                          at::constant_pad_nd(content, {0, a.channels - content.size(2)});
+  const Tensor elements = elements_of(a);
   const int64_t padded = a.places.size(1);
   return normalised_padded(elements, elements.scalar_type(), padded, padded > a.channels);
 }

@@ -22,14 +22,17 @@ AddedRows add_normalised(const Tensor& x, const Tensor& y);
 //   places[m] + content[b, m], or places[m] + content[ids[b, m]],
 // where content has values for the first C' of the C channels.
 struct PlacedArray {
-  Tensor places;     // [M, P], zeros behind C; padded_channels(C) are P
+  Tensor places;     // [M, P], zeros behind C; to be normalised, padded_channels(C) are P
   Tensor content;    // [B, M, C'], or [rows, C'] where there are ids
   Tensor ids = {};   // [B, M]
   int64_t channels;  // C
 };
 
+// -> [B, M, C]: the elements themselves
+Tensor elements_of(const PlacedArray& array);
+
 // -> [B, M, P], as normalised_padded() of those elements, with a constant where P is more than C.
-// The elements themselves are not stored.
+// The elements are not stored.
 Tensor normalised_placed(const PlacedArray& array);
 
 // An array that was made normalised. While this lives, normalised_padded() on this thread finds its

@@ -8,6 +8,7 @@
 #include "perceiver/kernels/cuda/normed_product.h"
 #include "perceiver/kernels/cuda/product.h"
 #include "perceiver/kernels/cuda/resident_glue.h"
+#include "perceiver/kernels/cuda/table_glue.h"
 #include "perceiver/kernels/cuda/training_glue.h"
 
 namespace perceiver {
@@ -105,6 +106,10 @@ Tensor cuda_copy_and_sum(const Tensor&, const Tensor&) { refuse(); }
 RowSum cuda_sum_later(const Tensor&) { refuse(); }
 
 RowsToSum cuda_gelu_rows_gradient(const Tensor&, const Tensor&, bool) { refuse(); }
+
+bool cuda_tables_take(const RowTables&, const Tensor&, at::ScalarType) { return false; }
+
+Tensor cuda_looked_up(const RowTables&, const Tensor&, at::ScalarType) { refuse(); }
 
 bool cuda_embedding_takes(const Tensor&, const Tensor&, const Tensor&) { return false; }
 
