@@ -100,22 +100,33 @@ AttendParts CrossAttendImpl::parts() const {
                     .widen = mlp_->widen(),
                     .narrow = mlp_->narrow(),
                     .queries = usual_queries_,
+                    .inputs = usual_inputs_,
                     .query_residual = query_residual_};
   attention_->add_to(parts);
   return parts;
 }
 
+std::shared_ptr<PackedAttend> CrossAttendImpl::packed() {
+  if (drops()) return nullptr;
+  return packed_.get(*this, [&] { return parts(); },
+                     {usual_queries_, usual_inputs_.vectors, usual_inputs_.places});
+}
+
 Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
   const auto as_defined = [&] { return forward_plain(elements_of(x_q), elements_of(x_kv), masks); };
-  const bool drops = attention_->drops() || (is_training() && dropout_ > 0.0);
-  const auto packed =
-      drops ? nullptr : packed_.get(*this, [&] { return parts(); }, {usual_queries_});
-  const auto dtype = drops ? std::nullopt : fused_dtype(x_q);
-  if (!packed && !dtype) return as_defined();
-  const Tensor out = packed ? packed->cross(x_q, x_kv, masks)
-                            : forward_fused(elements_of(x_q), elements_of(x_kv), masks, *dtype);
+  const auto form = packed();
+  const auto dtype = drops() ? std::nullopt : fused_dtype(x_q);
+  if (!form && !dtype) return as_defined();
+  const Tensor out = form ? form->cross(x_q, x_kv, masks)
+                          : forward_fused(elements_of(x_q), elements_of(x_kv), masks, *dtype);
   if (attention_is_checked()) check_packed(out, as_defined());
   return out;
+}
+
+Tensor CrossAttendImpl::forward_placed(const Tensor& x_q, const PlacedArray& x_kv,
+                                       const AttendMasks& masks) {
+  const auto form = attention_is_checked() ? nullptr : packed();
+  return form ? form->cross_placed(x_q, x_kv, masks) : Tensor();
 }
 
 Tensor CrossAttendImpl::forward_fused(const Tensor& x_q, const Tensor& x_kv,

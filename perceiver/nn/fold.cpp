@@ -158,6 +158,32 @@ AttendParts narrowed(const AttendParts& p, const Tensor& filling, LinearMap* que
   return parts;
 }
 
+RowTables tabulate(const AttendParts& p) {
+  constexpr double kEpsilon = 1e-5;  // LayerNorm's
+  const LinearMap kv = side_by_side(wide_fold(p.norm_kv, p.k), wide_fold(p.norm_kv, p.v));
+  const auto centred = [](const Tensor& x) {
+    const Tensor all = wide(x);
+    return all - all.mean(1, /*keepdim=*/true);
+  };
+  const auto squares = [](const Tensor& x) { return x.square().sum(1, /*keepdim=*/true); };
+  const Tensor ids = centred(p.inputs.vectors), places = centred(p.inputs.places);
+  const Tensor variances =
+      (2.0 * at::mm(ids, places.t()) + squares(ids) + squares(places).t()) / ids.size(1);
+  const auto table = [&](const Tensor& x) { return at::mm(x, kv.weight.t()).to(at::kFloat); };
+  return {table(ids), table(places), (variances + kEpsilon).rsqrt().to(at::kFloat),
+          kv.bias.to(at::kFloat)};
+}
+
+bool tabulates(const AttendParts& p, int64_t queries, const PlacedArray& x_kv) {
+  constexpr int64_t kMostRows = 4096;
+  const Tensor &vectors = p.inputs.vectors, &places = p.inputs.places;
+  return vectors.defined() && x_kv.ids.defined() &&
+         x_kv.content.const_data_ptr() == vectors.const_data_ptr() &&
+         x_kv.places.const_data_ptr() == places.const_data_ptr() &&
+         x_kv.ids.size(1) <= places.size(0) && vectors.size(0) + places.size(0) <= kMostRows &&
+         cheapest_form(p, queries, x_kv.ids.size(1)) == AttendForm::kPlain;
+}
+
 AttendForm cheapest_form(const AttendParts& p, int64_t queries, int64_t keys) {
   if (p.num_heads > 1) return AttendForm::kPlain;
   if (are_narrowed(p)) return AttendForm::kAbsorbedQueries;

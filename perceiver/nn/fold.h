@@ -1,6 +1,8 @@
 // What can be computed of an attend module's weights before any input is seen.
 #pragma once
 
+#include "perceiver/kernels/normalised_rows.h"
+#include "perceiver/kernels/row_tables.h"
 #include "perceiver/nn/attention_config.h"
 #include "perceiver/nn/layers.h"
 
@@ -16,6 +18,11 @@ struct LinearMap {
   Tensor weight, bias;  // [out, in], [out]
 };
 
+// Two learned vectors, one by id and one by place, whose sums are elements of an array.
+struct LearnedSums {
+  Tensor vectors, places;  // [V, C], [M, C]
+};
+
 // The parameters and settings of a cross-attend or a self-attend.
 struct AttendParts {
   LayerNorm norm_q{nullptr}, norm_kv{nullptr};  // of a self-attend, these are one
@@ -26,7 +33,8 @@ struct AttendParts {
   // Of narrowed() parts: the output's part of what is attended to, [E, V], with all of the bias.
   // The narrowed result does not hold it.
   LinearMap output_of_attended = {};
-  Tensor queries = {};  // [N, D]: parameters that are usually the queries, where there are such
+  Tensor queries = {};      // [N, D]: parameters that are usually the queries, where there are such
+  LearnedSums inputs = {};  // parameters whose sums are usually what is attended to
   int64_t num_heads = 1;
   bool query_residual = true;
   Semantics semantics = {};
@@ -106,6 +114,17 @@ AttendParts narrowed(const AttendParts& parts, const Tensor& filling, LinearMap*
 
 // Whether that can be done, and is less work.
 bool narrows(const AttendParts& parts, int64_t filling);
+
+// The keys and values of learned sums: with ' for the mean over channels taken away,
+//   norm(e + p) = r (e' + p'),   r = 1 / sqrt(|e' + p'|^2 / C + epsilon),
+//   W norm(e + p) + b = r (W e' + W p') + b,
+// of which all but the last line's sum is known before any ids are.
+RowTables tabulate(const AttendParts& parts);
+
+// Whether x_kv is of the parts' inputs, and N queries are best given its keys and values by tables.
+// These have at most 4,096 rows, ids and places together: 2,310 of bytes save the product of 2,048
+// with each text. Of 32,000 word pieces most would be made for nobody.
+bool tabulates(const AttendParts& parts, int64_t queries, const PlacedArray& x_kv);
 
 // Which form takes the fewest multiplications for N queries and M keys. Of narrowed parts there is
 // but one.

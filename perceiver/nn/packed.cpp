@@ -36,9 +36,10 @@ bool packed_attend_allowed() {
   return !plain_wanted && !at::GradMode::is_enabled() && !attention_must_be_plain();
 }
 
+bool unmade_inputs_allowed() { return packed_attend_allowed() && !attention_is_checked(); }
+
 bool normalised_inputs_allowed(const Tensor& like) {
-  return like.is_cuda() && packed_attend_allowed() && !attention_is_checked() &&
-         !at::autocast::is_autocast_enabled(at::kCUDA);
+  return like.is_cuda() && unmade_inputs_allowed() && !at::autocast::is_autocast_enabled(at::kCUDA);
 }
 
 bool grid_inputs_allowed(const Tensor& like) { return like.is_cpu() && packed_attend_allowed(); }

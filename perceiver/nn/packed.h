@@ -22,6 +22,10 @@ class PackedAttend {
   // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D], as CrossAttend gives, or [B, N, E] where the parts
   // have an output layer
   virtual Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) = 0;
+  // The same where x_kv is made of what the parts call inputs, without making it: keys and values
+  // are looked up. Undefined where that would not be less work.
+  virtual Tensor cross_placed(const Tensor& x_q, const PlacedArray& x_kv,
+                              const AttendMasks& masks) = 0;
   // z [B, N, D] -> [B, N, D], as SelfAttend gives, with what the next one's norm needs
   virtual MeasuredRows self(const MeasuredRows& z) = 0;
 };
@@ -52,8 +56,11 @@ class PackedCache {
 // looks at queries and keys.
 bool packed_attend_allowed();
 
-// Whether attends that get inputs like these may get them as KnownRows: they run on a GPU in their
-// packed form, and nobody compares.
+// Whether attends may get an array as what it is made of: they run in their packed form, and nobody
+// compares.
+bool unmade_inputs_allowed();
+
+// Whether those that get inputs like these may get them as KnownRows: the same, on a GPU.
 bool normalised_inputs_allowed(const Tensor& like);
 
 // Whether they gain from a KnownGrid: they run on a CPU in their packed form.

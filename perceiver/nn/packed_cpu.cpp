@@ -34,15 +34,18 @@ class PackedForCpu : public PackedAttend {
                   keys_may_be_grid ? x_kv : elements_of(x_kv), masks);
   }
 
+  Tensor cross_placed(const Tensor& x_q, const PlacedArray& x_kv,
+                      const AttendMasks& masks) override {
+    if (!tabulates(parts_, x_q.size(1), x_kv) || !tables_pay(x_kv.ids.numel())) return {};
+    count(x_q, x_kv.ids.size(1), masks);
+    const RowTables& tables = made(tables_, [&] { return tabulate(parts_); });
+    Attended z{attend_projected(x_q, looked_up(tables, x_kv.ids, dtype_), masks)};
+    return result(z, x_q);
+  }
+
   MeasuredRows self(const MeasuredRows& measured) override {
     const Tensor& x = measured.rows;
-    count_attention({.dtype = dtype_,
-                     .batch = x.size(0),
-                     .heads = parts_.num_heads,
-                     .queries = x.size(1),
-                     .keys = x.size(1),
-                     .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
-                     .v_channels = parts_.v->weight.size(0) / parts_.num_heads});
+    count(x, x.size(1), {});
     Tensor z = rows_of(x).to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
     const PanelLinear& qkv = made(qkv_, [&] {
       return layer(side_by_side(folded(parts_.norm_q, parts_.q), key_value_map()));
@@ -57,15 +60,7 @@ class PackedForCpu : public PackedAttend {
 
  private:
   Tensor attend(AttendForm form, const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    AttentionCase c{.dtype = dtype_,
-                    .batch = x_q.size(0),
-                    .heads = parts_.num_heads,
-                    .queries = x_q.size(1),
-                    .keys = x_kv.size(1),
-                    .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
-                    .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
-                    .masked = masks.kv.defined()};
-    count_attention(c);
+    count(x_q, x_kv.size(1), masks);
     Attended z;
     switch (form) {
       case AttendForm::kPlain:
@@ -78,7 +73,7 @@ class PackedForCpu : public PackedAttend {
         z = attend_absorbed_queries(x_q, x_kv, masks);
         break;
     }
-    return with_output(z).view({c.batch, c.queries, -1}).to(x_q.scalar_type());
+    return result(z, x_q);
   }
 
   // What attention adds, on top of the queries, float32 [B * N, D]; where it came with it, the
@@ -86,6 +81,28 @@ class PackedForCpu : public PackedAttend {
   struct Attended {
     Tensor sum, of_sum = {};
   };
+
+  void count(const Tensor& x_q, int64_t keys, const AttendMasks& masks) const {
+    count_attention({.dtype = dtype_,
+                     .batch = x_q.size(0),
+                     .heads = parts_.num_heads,
+                     .queries = x_q.size(1),
+                     .keys = keys,
+                     .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
+                     .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
+                     .masked = masks.kv.defined()});
+  }
+
+  // Tables are made in float64, which takes as long as four or five times their rows' product. Who
+  // looks at one text should not wait for them: they are made when as many were asked for.
+  bool tables_pay(int64_t rows) {
+    constexpr int64_t kTimes = 4;
+    const std::lock_guard lock(making_);
+    if (tables_) return true;
+    rows_asked_for_ += rows;
+    return rows_asked_for_ >=
+           kTimes * (parts_.inputs.vectors.size(0) + parts_.inputs.places.size(0));
+  }
 
   PanelLinear layer(const LinearMap& map) const {
     return PanelLinear(map.weight, map.bias, dtype_);
@@ -144,6 +161,11 @@ class PackedForCpu : public PackedAttend {
     return out;
   }
 
+  // In the shape and dtype of x_q
+  Tensor result(Attended& z, const Tensor& x_q) {
+    return with_output(z).view({x_q.size(0), x_q.size(1), -1}).to(x_q.scalar_type());
+  }
+
   // Rows of x_q, normalised and through the layer: [B, N, out]. The usual ones are made once, in
   // `slot`.
   Tensor projected_queries(const PanelLinear& layer, const Tensor& x_q,
@@ -183,10 +205,14 @@ class PackedForCpu : public PackedAttend {
   }
 
   Tensor attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    const PanelLinear& q = made(query_, [&] { return layer(folded(parts_.norm_q, parts_.q)); });
     const PanelLinear& kv = made(key_value_, [&] { return layer(key_value_map()); });
-    const Tensor out =
-        attend_heads(projected_queries(q, x_q, usual_q_), projected(kv, x_kv), masks);
+    return attend_projected(x_q, projected(kv, x_kv), masks);
+  }
+
+  // kv [B, M, H * (F + V)], keys first
+  Tensor attend_projected(const Tensor& x_q, const Tensor& kv, const AttendMasks& masks) {
+    const PanelLinear& q = made(query_, [&] { return layer(folded(parts_.norm_q, parts_.q)); });
+    const Tensor out = attend_heads(projected_queries(q, x_q, usual_q_), kv, masks);
     Tensor z = start(x_q);
     output_layer().add_to(z, rows_of(out));
     return z;
@@ -330,6 +356,8 @@ class PackedForCpu : public PackedAttend {
     PanelLinear sum, hidden;
   };
   std::optional<OfBoth> of_both_;  // the folded output's layers
+  std::optional<RowTables> tables_;
+  int64_t rows_asked_for_ = 0;  // before there were tables
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PanelLinear> query_over_keys_, output_of_keys_;
   std::optional<Tensor> usual_q_, usual_over_keys_;  // the usual queries, projected

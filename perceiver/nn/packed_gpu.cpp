@@ -30,6 +30,14 @@ class PackedForGpu : public PackedAttend {
     return with_output(attend(x_q, x_kv, masks)).to(x_q.scalar_type());
   }
 
+  Tensor cross_placed(const Tensor& x_q, const PlacedArray& x_kv,
+                      const AttendMasks& masks) override {
+    if (!tabulates(parts_, x_q.size(1), x_kv)) return {};
+    const RowTables& tables = made(tables_, [&] { return narrow_tables(); });
+    const Added sum = attend_projected(x_q, looked_up(tables, x_kv.ids, dtype_), masks);
+    return with_output(sum).to(x_q.scalar_type());
+  }
+
   MeasuredRows self(const MeasuredRows& x) override {
     const PaddedNormedLinear& qkv = made(qkv_, [&] {
       const LinearMap map = side_by_side(folded(parts_.norm_q, parts_.q), key_value_map());
@@ -90,6 +98,14 @@ class PackedForGpu : public PackedAttend {
 
   LinearMap key_value_map() const {
     return side_by_side(folded(parts_.norm_kv, parts_.k), folded(parts_.norm_kv, parts_.v));
+  }
+
+  // In bfloat16 each table is rounded once, which is less than rows and weights of a product are.
+  // Float16 has too few exponents for vectors that are not normalised.
+  RowTables narrow_tables() const {
+    RowTables t = tabulate(parts_);
+    if (dtype_ != at::kBFloat16) return t;
+    return {t.of_ids.to(dtype_), t.of_places.to(dtype_), t.scales, t.bias};
   }
 
   // A layer over normed() rows.
@@ -252,10 +268,14 @@ class PackedForGpu : public PackedAttend {
   }
 
   Added attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    const PaddedLinear& q = made(query_, [&] { return inner(folded(parts_.norm_q, parts_.q)); });
     const PaddedLinear& kv = made(key_value_, [&] { return inner(key_value_map()); });
-    const Tensor out =
-        attend_heads(projected_queries(q, x_q, usual_q_), kv.forward(normed(x_kv)), masks);
+    return attend_projected(x_q, kv.forward(normed(x_kv)), masks);
+  }
+
+  // kv [B, M, H * (F + V)], keys first
+  Added attend_projected(const Tensor& x_q, const Tensor& kv, const AttendMasks& masks) {
+    const PaddedLinear& q = made(query_, [&] { return inner(folded(parts_.norm_q, parts_.q)); });
+    const Tensor out = attend_heads(projected_queries(q, x_q, usual_q_), kv, masks);
     return added(output_layer(), out, x_q);
   }
 
@@ -348,6 +368,7 @@ class PackedForGpu : public PackedAttend {
   std::optional<PaddedLinear> of_sum_, of_hidden_, of_hidden_alone_;
   std::optional<PaddedNormedLinear> qkv_;
   std::optional<PaddedLinear> query_, key_value_, output_;
+  std::optional<RowTables> tables_;
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PaddedLinear> query_over_keys_, output_of_keys_;
   std::optional<Tensor> usual_q_, usual_over_keys_;  // the usual queries, projected

@@ -1,0 +1,194 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "perceiver/kernels/attention.h"
+#include "perceiver/nn/attention.h"
+#include "perceiver/nn/packed_forms.h"
+
+namespace perceiver {
+namespace {
+
+double apart(const Tensor& a, const Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+constexpr int64_t kIds = 30, kPlaces = 80, kChannels = 24, kQueries = 12;
+
+// An attend to elements that are sums, made (plain) and looked up (by tables).
+class TablesTest : public testing::TestWithParam<Semantics> {
+ protected:
+  void SetUp() override {
+    at::manual_seed(19);
+    const AttendConfig config{.num_heads = 4, .qk_channels = 16, .v_channels = 40};
+    module = CrossAttend(40, kChannels, config, GetParam());
+    for (Tensor& p : module->parameters()) {
+      if (p.dim() == 1) p.add_(at::randn_like(p), 0.5);
+    }
+    // Means that are not zero, and vectors of very different lengths.
+    sums = {at::randn({kIds, kChannels}) * at::logspace(-2, 1, kIds).unsqueeze(1) + 0.4,
+            at::randn({kPlaces, kChannels}) * 0.3 - 0.7};
+    module->expect_inputs(sums);
+    x_q = at::randn({3, kQueries, 40});
+    ids = at::randint(kIds, {3, kPlaces}, at::kLong);
+  }
+
+  void to(at::Device device, at::ScalarType dtype) {
+    module->to(device, dtype);
+    sums = {sums.vectors.to(device, dtype), sums.places.to(device, dtype)};
+    module->expect_inputs(sums);
+    x_q = x_q.to(device, dtype), ids = ids.to(device);
+    for (Tensor* mask : {&masks.q, &masks.kv}) {
+      if (mask->defined()) *mask = mask->to(device);
+    }
+  }
+
+  PlacedArray placed() const {
+    return {.places = sums.places.narrow(0, 0, ids.size(1)),
+            .content = sums.vectors,
+            .ids = ids,
+            .channels = kChannels};
+  }
+
+  Tensor by_module() {
+    const AttentionKernelScope scope("reference");
+    return module(x_q, elements_of(placed()), masks);
+  }
+
+  // Undefined where there are no tables, however often one asks.
+  Tensor by_tables() {
+    Tensor out;
+    for (int i = 0; i < 8 && !out.defined(); ++i) {
+      out = module->forward_placed(x_q, placed(), masks);
+    }
+    return out;
+  }
+
+  // As exact as the module is in this dtype, give or take a factor of two.
+  void expect_as_exact_as_module(const Tensor& out, double more) {
+    const Tensor plain = by_module();
+    ASSERT_EQ(out.sizes(), plain.sizes());
+    to(x_q.device(), at::kDouble);
+    const Tensor exact = by_module();
+    EXPECT_LE(apart(out, exact), 2 * apart(plain, exact) + more);
+  }
+
+  void mask_some() {
+    masks.q = at::rand({3, kQueries}) < 0.7;
+    masks.kv = at::rand({3, ids.size(1)}) < 0.7;
+    masks.kv[1].fill_(false);
+  }
+
+  at::NoGradGuard no_grad;
+  CrossAttend module{nullptr};
+  LearnedSums sums;
+  Tensor x_q, ids;
+  AttendMasks masks;
+};
+
+TEST_P(TablesTest, AreAsExactAsTheModule) {
+  const Tensor out = by_tables();
+  ASSERT_TRUE(out.defined());
+  EXPECT_GT(apart(out, module(x_q, elements_of(placed()), masks)), 0.0) << "no tables were used";
+  expect_as_exact_as_module(out, 2e-6);
+}
+
+TEST_P(TablesTest, TakeMasksOfBothArraysAndFullyMaskedOnes) {
+  mask_some();
+  expect_as_exact_as_module(by_tables(), 2e-6);
+}
+
+TEST_P(TablesTest, TakeFewerElementsThanThereArePlaces) {
+  ids = ids.narrow(1, 0, 50);
+  mask_some();
+  expect_as_exact_as_module(by_tables(), 2e-6);
+}
+
+TEST_P(TablesTest, OfTheFormForGpusAreAsExactAsTheModule) {
+  mask_some();
+  const auto form = pack_for_gpu(module->parts(), at::kFloat);
+  expect_as_exact_as_module(form->cross_placed(x_q, placed(), masks), 2e-6);
+}
+
+TEST_P(TablesTest, InBfloat16AreAsExactAsTheModule) {
+  mask_some();
+  to(at::kCPU, at::kBFloat16);
+  const auto form = pack_for_gpu(module->parts(), at::kBFloat16);
+  expect_as_exact_as_module(form->cross_placed(x_q, placed(), masks), 1e-3);
+}
+
+TEST_P(TablesTest, OnAGpuAreAsExactAsTheModule) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  mask_some();
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    to(at::kCUDA, dtype);
+    const Tensor out = by_tables();
+    ASSERT_TRUE(out.defined());
+    expect_as_exact_as_module(out, dtype == at::kFloat ? 1e-5 : 1e-3);
+  }
+}
+
+TEST_P(TablesTest, AreMadeAgainWhenAParameterHasChanged) {
+  for (Tensor p : {sums.vectors, sums.places, module->parameters()[0], module->parameters()[2]}) {
+    const Tensor before = by_tables();
+    p.add_(at::randn_like(p), 0.3);
+    const Tensor after = by_tables();
+    EXPECT_GT(apart(before, after), 1e-4);
+    EXPECT_LE(apart(after, by_module()), 1e-4);
+  }
+}
+
+TEST_P(TablesTest, AreMadeOnACpuWhenTheyPay) {
+  ids = ids.narrow(0, 0, 1), x_q = x_q.narrow(0, 0, 1);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(module->forward_placed(x_q, placed()).defined()) << "four times 110 rows is 440";
+  }
+  EXPECT_TRUE(module->forward_placed(x_q, placed()).defined()) << "and six times 80 is 480";
+}
+
+TEST_P(TablesTest, AreOfTheInputsThatWereExpected) {
+  by_tables();
+  PlacedArray others = placed();
+  others.content = others.content.clone();
+  EXPECT_FALSE(module->forward_placed(x_q, others).defined()) << "other vectors";
+  others = placed();
+  others.places = sums.places.narrow(0, 1, kPlaces - 1);
+  others.ids = ids.narrow(1, 1, kPlaces - 1);
+  EXPECT_FALSE(module->forward_placed(x_q, others).defined()) << "not from the first place on";
+}
+
+TEST_P(TablesTest, GiveWayToTheModule) {
+  by_tables();
+  for (const char* kernel : {"reference", "check"}) {
+    const AttentionKernelScope scope(kernel);
+    EXPECT_FALSE(by_tables().defined()) << kernel;
+  }
+  const PlainAttendScope plain;
+  EXPECT_FALSE(by_tables().defined());
+  at::AutoGradMode with_grad(true);
+  EXPECT_FALSE(by_tables().defined());
+}
+
+INSTANTIATE_TEST_SUITE_P(Semantics, TablesTest, testing::Values(kDeepMind, kHuggingFace),
+                         [](const testing::TestParamInfo<Semantics>& info) {
+                           return info.param.query_mask ? "dm" : "hf";
+                         });
+
+TEST(Tables, AreForFewIdsAndPlacesAndHeadsThatAreProjected) {
+  const auto tabulated = [](int64_t ids, int64_t places, const AttendConfig& config) {
+    const CrossAttend module(40, kChannels, config);
+    AttendParts parts = module->parts();
+    parts.inputs = {at::zeros({ids, kChannels}), at::zeros({places, kChannels})};
+    return tabulates(parts, kQueries,
+                     {.places = parts.inputs.places,
+                      .content = parts.inputs.vectors,
+                      .ids = at::zeros({1, places}, at::kLong),
+                      .channels = kChannels});
+  };
+  const AttendConfig heads{.num_heads = 4, .qk_channels = 16, .v_channels = 40};
+  EXPECT_TRUE(tabulated(262, 2048, heads));
+  EXPECT_FALSE(tabulated(32000, 512, heads));
+  EXPECT_FALSE(tabulated(262, 2048, {.num_heads = 1})) << "keys are absorbed";
+}
+
+}  // namespace
+}  // namespace perceiver
