@@ -88,16 +88,19 @@ Tensor TextInputImpl::forward(const Tensor& ids, const Tensor& before) {
 }
 
 std::optional<PlacedArray> TextInputImpl::placed(const Tensor& ids) {
+  if (!unmade_inputs_allowed()) return {};
   const Tensor& tokens = token_->weight;
-  if (!normalised_inputs_allowed(tokens) || padded_channels(tokens.size(1)) != tokens.size(1)) {
-    return {};
-  }
   check_shape(ids, {kAny, kAny}, "ids");
   check(ids, ids.size(1));
   return PlacedArray{.places = position_->weight.narrow(0, 0, ids.size(1)),
                      .content = tokens,
                      .ids = ids.to(tokens.device()),
                      .channels = tokens.size(1)};
+}
+
+Tensor encode_text(TextInput input, Encoder encoder, const Tensor& ids, const Tensor& mask) {
+  const std::optional<PlacedArray> placed = input->placed(ids);
+  return placed ? encoder->forward_placed(*placed, mask) : encoder(input(ids), mask);
 }
 
 std::vector<Part> TextInputImpl::parts() const {

@@ -11,9 +11,8 @@
 
 #include "perceiver/core/file.h"
 #include "perceiver/modalities/utf8.h"
-#include "perceiver/model/summary.h"
+#include "perceiver/model/perceiver_io.h"
 #include "perceiver/nn/layers.h"
-#include "perceiver/nn/packed.h"
 
 namespace sentencepiece {
 class SentencePieceProcessor;
@@ -88,8 +87,10 @@ class TextInputImpl : public torch::nn::Module {
   // front of the text and take the first positions: -> [B, p + m, C]. p + m is at most M.
   Tensor forward(const Tensor& ids, const Tensor& before = {});
 
-  // The same array unmade, for attends that normalise it first; nothing where it has to be made.
+  // The same array unmade; nothing where it has to be made.
   std::optional<PlacedArray> placed(const Tensor& ids);
+
+  LearnedSums vectors() const { return {token_->weight, position_->weight}; }
 
   const Tensor& token_weight() const { return token_->weight; }  // [vocabulary, C]: tied logits
   std::vector<Part> parts() const;
@@ -100,5 +101,8 @@ class TextInputImpl : public torch::nn::Module {
   Embedding token_{nullptr}, position_{nullptr};
 };
 TORCH_MODULE(TextInput);
+
+// encoder(input(ids), mask), where the array between is made only if it has to be
+Tensor encode_text(TextInput input, Encoder encoder, const Tensor& ids, const Tensor& mask);
 
 }  // namespace perceiver

@@ -60,6 +60,20 @@ TEST(TextInput, IsEmbeddingPlusPosition) {
   EXPECT_TRUE(input(ids, before)[0][3].equal(input->token_weight()[19] + position[3]));
 }
 
+TEST(TextInput, IsTheSameArrayUnmade) {
+  TextInput input(20, 8, 4);
+  const Tensor ids = at::randint(20, {2, 5}, at::kLong);
+  EXPECT_FALSE(input->placed(ids)) << "gradients are wanted";
+  at::NoGradGuard no_grad;
+  const std::optional<PlacedArray> placed = input->placed(ids);
+  ASSERT_TRUE(placed);
+  EXPECT_TRUE(elements_of(*placed).equal(input(ids)));
+  EXPECT_EQ(error_of([&] {
+              input->placed(at::zeros({1, 9}, at::kLong));
+            }),
+            "a text of 9 tokens is longer than the model's 8; crop it first");
+}
+
 TEST(TextInput, TokensStartWideAndPositionsNarrow) {
   at::manual_seed(1);
   const TextInput input(200, 200, 200);

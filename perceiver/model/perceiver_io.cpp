@@ -78,6 +78,21 @@ Tensor EncoderImpl::process(const Tensor& latents, const Tensor& inputs, const T
   return z;
 }
 
+Tensor EncoderImpl::forward_placed(const PlacedArray& inputs, const Tensor& input_mask) {
+  if (num_cross_attends_ == 1) {
+    const int64_t batch = (inputs.ids.defined() ? inputs.ids : inputs.content).size(0);
+    const Tensor z =
+        cross_attend_->forward_placed(latents_.expand({batch, -1, -1}), inputs, {.kv = input_mask});
+    if (z.defined()) return process(z);
+  }
+  const bool padded = inputs.places.size(1) == padded_channels(inputs.channels);
+  if (!padded || !normalised_inputs_allowed(inputs.places)) {
+    return forward(elements_of(inputs), input_mask);
+  }
+  const KnownRows rows(normalised_placed(inputs), inputs.channels);
+  return forward(rows.array(), input_mask);
+}
+
 std::vector<Part> EncoderImpl::parts(int64_t num_inputs) const {
   const int64_t n = latents_.size(0);
   std::vector<Part> parts = {{.name = "latents", .parameters = latents_.numel()},

@@ -26,6 +26,13 @@ class EncoderImpl : public torch::nn::Module {
     return process(encode(inputs, input_mask), inputs, input_mask);
   }
 
+  // The same for inputs that are not made yet, and only made where that is less work. Without
+  // gradients, and where unmade_inputs_allowed().
+  Tensor forward_placed(const PlacedArray& inputs, const Tensor& input_mask = {});
+
+  // As CrossAttend's.
+  void expect_inputs(const LearnedSums& parameters) { cross_attend_->expect_inputs(parameters); }
+
   ArraySize latent_size() const { return {latents_.size(0), latents_.size(1)}; }
   std::vector<Part> parts(int64_t num_inputs) const;
 

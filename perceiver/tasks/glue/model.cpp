@@ -68,6 +68,7 @@ GlueImpl::GlueImpl(const GlueConfig& config) : config_(config) {
                                                           c, truncated_normal(1.0)));
   }
   encoder_ = register_module("encoder", Encoder(c, config.encoder, config.semantics));
+  encoder_->expect_inputs(input_->vectors());
   query_ = register_module("query", LearnedQuery(num_queries(config), q));
   decoder_ = register_module("decoder", Decoder(DecoderChannels{q, config.encoder.latent_channels},
                                                 config.decoder, config.semantics));
@@ -87,13 +88,13 @@ Tensor GlueImpl::encode(const Tensor& ids, const Tensor& mask, const Tensor& tas
   check_shape(ids, {kAny, kAny}, "ids");
   const int64_t batch = ids.size(0);
   if (mask.defined()) check_shape(mask, {batch, ids.size(1)}, "mask");
-  if (!has_token()) return encoder_(input_(ids), mask);
+  if (!has_token()) return encode_text(input_, encoder_, ids, mask);
 
   const Tensor whole_mask =
       mask.defined() ? at::cat({mask.new_ones({batch, 1}), mask}, 1) : Tensor();
   if (config_.variant == GlueVariant::kSharedToken) {
     const Tensor cls = at::full({batch, 1}, config_.cls_id, ids.options());
-    return encoder_(input_(at::cat({cls, ids}, 1)), whole_mask);
+    return encode_text(input_, encoder_, at::cat({cls, ids}, 1), whole_mask);
   }
   if (!tasks.defined()) fail("the variant 'task_tokens' needs the task of each text");
   check_shape(tasks, {batch}, "tasks");

@@ -21,6 +21,7 @@ LanguageImpl::LanguageImpl(const LanguageConfig& config)
           "decoder", Decoder(DecoderChannels{config.input_channels, config.encoder.latent_channels},
                              config.decoder, config.semantics))),
       bias_(register_parameter("bias", new_parameter({config.vocabulary_size}, kZeros))) {
+  encoder_->expect_inputs(input_->vectors());
   decoder_->expect_queries(query_->all());
   if (config.place_init == PlaceInit::kSinusoids && !constructs_without_memory()) {
     start_as_sinusoids();
@@ -62,10 +63,7 @@ static void check_positions(const Tensor& positions, int64_t num_inputs) {
 
 Tensor LanguageImpl::encode(const Tensor& ids, const Tensor& mask) {
   if (mask.defined()) check_shape(mask, {ids.size(0), ids.size(1)}, "mask");
-  const std::optional<PlacedArray> placed = input_->placed(ids);
-  if (!placed) return encoder_(input_(ids), mask);
-  const KnownRows inputs(normalised_placed(*placed), placed->channels);
-  return encoder_(inputs.array(), mask);
+  return encode_text(input_, encoder_, ids, mask);
 }
 
 Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,

@@ -7,6 +7,7 @@
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
+#include "perceiver/kernels/attention.h"
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/language/bert.h"
 #include "perceiver/tasks/language/tiny_test.h"
@@ -80,6 +81,21 @@ TEST_F(LanguageTest, PaddingDoesNotMatter) {
   EXPECT_TRUE(at::allclose(logits.narrow(1, 0, 5), alone, 1e-5, 1e-5));
   padded.ids.narrow(1, 5, 7).fill_(29);
   EXPECT_TRUE(model(padded.ids, padded.mask).equal(logits));
+}
+
+// The encoder's keys and values are looked up once that pays, also of shorter texts, and anew when
+// an embedding has changed.
+TEST_F(LanguageTest, TextsOfAnyNumberAreEncodedAsByTheModules) {
+  const auto expect_same = [&](int64_t length) {
+    const Tensor ids = random_ids(3, length), mask = at::rand({3, length}) < 0.7;
+    const Tensor logits = model(ids, mask);
+    const AttentionKernelScope scope("reference");
+    EXPECT_TRUE(at::allclose(logits, model(ids, mask), 1e-4, 1e-4));
+  };
+  for (const char* changed : {"", "input.token.weight", "input.position.weight"}) {
+    if (*changed) model->named_parameters()[changed].mul_(-1.3);
+    for (int64_t text = 0; text < 10; ++text) expect_same(text % 2 ? 12 : 7);
+  }
 }
 
 TEST_F(LanguageTest, TheMaskIsTheQueriesToo) {
