@@ -111,13 +111,9 @@ ReferencePass pass(OpticalFlowImpl& model, const TensorMap& tensors, const Optic
     fail("{} has shape {}, expected 5 dimensions", name, to_string(pictures.sizes()));
   }
   if (deepmind) pictures = channels_first(pictures);
-  const auto recorded = std::make_shared<RecordedForward>();
   return [=, &model] {
-    const auto flow = [&](const std::vector<Tensor>& x) {
-      const Tensor inputs = deepmind ? model.input_array(x[0]) : model.input_array_of_patches(x[0]);
-      return model.decode(model.encode(inputs), model.query_array(inputs));
-    };
-    return TensorMap{{"flow", (*recorded)(model, {pictures}, flow).permute({0, 2, 3, 1})}};
+    const Tensor flow = deepmind ? model.forward(pictures) : model.forward_of_patches(pictures);
+    return TensorMap{{"flow", flow.permute({0, 2, 3, 1})}};
   };
 }
 

@@ -100,13 +100,6 @@ Tensor OpticalFlowImpl::input_array(const Tensor& frames) {
   return with_position(content(frames));
 }
 
-Tensor OpticalFlowImpl::input_array_of_patches(const Tensor& patches) {
-  if (config_.patch != FlowPatch::k3x3) fail("patches are for models with patch \"3x3\"");
-  check_shape(patches, {kAny, 2, 27, config_.height, config_.width}, "patches");
-  return with_position(patch_content(pixels_to_elements(patches.select(1, 0)),
-                                     pixels_to_elements(patches.select(1, 1))));
-}
-
 Tensor OpticalFlowImpl::query_array(const Tensor& inputs) const {
   return inputs.narrow(1, 0, c10::multiply_integers(query_grid()));
 }
@@ -178,10 +171,8 @@ Tensor OpticalFlowImpl::decode_at(const Tensor& latents, const Tensor& frames,
   return outputs_at(latents, frames, asked) * flow_scale(config_);
 }
 
-Tensor OpticalFlowImpl::with_inputs(const Tensor& frames,
+Tensor OpticalFlowImpl::with_inputs(const Tensor& content,
                                     const std::function<Tensor(const Tensor&)>& use) {
-  check_frames(frames);
-  const Tensor content = this->content(frames);
   if (grid_inputs_allowed(content)) {
     const KnownGrid inputs(fourier_.by_lines(content, input_grid()));
     return use(inputs.array());
@@ -196,13 +187,29 @@ Tensor OpticalFlowImpl::with_inputs(const Tensor& frames,
 }
 
 Tensor OpticalFlowImpl::encode_frames(const Tensor& frames) {
-  return with_inputs(frames, [this](const Tensor& inputs) { return encode(inputs); });
+  check_frames(frames);
+  return with_inputs(content(frames), [this](const Tensor& inputs) { return encode(inputs); });
+}
+
+Tensor OpticalFlowImpl::flow_of(const Tensor& content) {
+  return with_inputs(content, [this](const Tensor& inputs) {
+    return decode(encode(inputs), query_array(inputs));
+  });
 }
 
 Tensor OpticalFlowImpl::forward(const Tensor& frames) {
   return recorded_(*this, {frames}, [this](const std::vector<Tensor>& x) {
-    return with_inputs(
-        x[0], [this](const Tensor& inputs) { return decode(encode(inputs), query_array(inputs)); });
+    check_frames(x[0]);
+    return flow_of(content(x[0]));
+  });
+}
+
+Tensor OpticalFlowImpl::forward_of_patches(const Tensor& patches) {
+  if (config_.patch != FlowPatch::k3x3) fail("patches are for models with patch \"3x3\"");
+  check_shape(patches, {kAny, 2, 27, config_.height, config_.width}, "patches");
+  return recorded_(*this, {patches}, [this](const std::vector<Tensor>& x) {
+    return flow_of(patch_content(pixels_to_elements(x[0].select(1, 0)),
+                                 pixels_to_elements(x[0].select(1, 1))));
   });
 }
 

@@ -56,9 +56,6 @@ class OpticalFlowImpl : public torch::nn::Module {
   // frames [B, 2, 3, H, W] of the config's size, in [-1, 1] -> inputs [B, M, C]
   Tensor input_array(const Tensor& frames);
 
-  // The same from patches [B, 2, 27, H, W] that were cut out before, as transformers takes them.
-  Tensor input_array_of_patches(const Tensor& patches);
-
   // Queries are the input elements of the first frame: inputs [B, M, C] -> [B, O, C].
   Tensor query_array(const Tensor& inputs) const;
 
@@ -78,6 +75,8 @@ class OpticalFlowImpl : public torch::nn::Module {
   Tensor decode_at(const Tensor& latents, const Tensor& frames, const Tensor& pixels);
 
   Tensor forward(const Tensor& frames);  // -> flow [B, 2, H, W]
+  // The same from patches [B, 2, 27, H, W] that were cut out before, as transformers takes them.
+  Tensor forward_of_patches(const Tensor& patches);
 
   std::vector<int64_t> input_grid() const;  // {H, W} of the input array, or {2, H, W}
   ModelSummary summary() const;
@@ -90,9 +89,10 @@ class OpticalFlowImpl : public torch::nn::Module {
   Tensor content(const Tensor& frames);                             // -> [B, M, patch_channels]
   Tensor patch_content(const Tensor& first, const Tensor& second);  // [B, H*W, values] each
   Tensor with_position(const Tensor& content);                      // -> [B, M, C]
-  // use(inputs), of frames [B, 2, 3, H, W], as what attends may be given where they are now:
-  // stored, normalised, or as what they are made of
-  Tensor with_inputs(const Tensor& frames, const std::function<Tensor(const Tensor&)>& use);
+  // use(inputs), inputs being what attends may be given of them now: the array itself, normalised,
+  // or what it is made of
+  Tensor with_inputs(const Tensor& content, const std::function<Tensor(const Tensor&)>& use);
+  Tensor flow_of(const Tensor& content);  // [B, M, patch_channels] -> flow [B, 2, H, W]
   Tensor outputs(const Tensor& latents, const Tensor& queries);  // -> [B, O, E]
   // latents, frames, elements [O] of the query grid -> [B, O, E]
   Tensor outputs_at(const Tensor& latents, const Tensor& frames, const Tensor& elements);
