@@ -8,8 +8,6 @@
 namespace perceiver {
 namespace {
 
-constexpr int64_t kRowsOfThread = 64;  // a thread's fewest, or threads share out the columns
-
 template <typename T>
 T* data(const Tensor& x) {
   return static_cast<T*>(x.data_ptr());
@@ -52,7 +50,7 @@ void PanelLinear::multiply(const Tiles<T>& tiles, const Tensor& x, Tensor* z, Te
   if (z) whole.c = data<float>(*z), whole.c_stride = z->stride(0), whole.add = true;
   if (out) whole.out = data<T>(*out), whole.out_stride = out->stride(0);
 
-  if (rows >= threads * kRowsOfThread) {
+  if (rows >= threads * tiles.rows_of_thread) {
     const int64_t step = rows_at_once(rows, threads);
     at::parallel_for(0, (rows + step - 1) / step, 1, [&](int64_t begin, int64_t end) {
       TileProduct<T> part = whole;

@@ -14,7 +14,8 @@ struct Sizes {
   int64_t rows, in, out;
 };
 // Rows and columns that fill tiles and do not; threads that share rows and columns.
-constexpr Sizes kSizes[] = {{1, 1, 1}, {7, 33, 50}, {64, 322, 512}, {300, 512, 322}, {13, 17, 96}};
+constexpr Sizes kSizes[] = {{1, 1, 1},       {7, 33, 50},  {64, 322, 512},
+                            {300, 512, 322}, {13, 17, 96}, {45, 100, 200}};
 
 class PanelLinearTest : public testing::TestWithParam<Sizes> {
  protected:

@@ -14,8 +14,8 @@
 namespace perceiver {
 namespace {
 
-constexpr int64_t kQueryChunk = 2048;           // queries that share the packing of a key block
-constexpr int64_t kFewestKeys = 2 * kKeyBlock;  // that are worth a thread of their own
+constexpr int64_t kQueryChunk = 2048;  // queries that share the packing of a block of keys
+constexpr int64_t kFewestKeys = 480;   // that are worth a thread of their own
 constexpr float kLog2E = 1.44269504f;
 
 // How the work is cut: all threads must be busy for few queries with many keys and the reverse.
@@ -165,7 +165,8 @@ class StreamCall {
     const int64_t head_index = piece / cut_.query_chunks;
     const Head<T> head = this->head(head_index / heads_, head_index % heads_);
     const Range queries = queries_of(piece);
-    const int64_t share = round_up((keys_ + cut_.key_shares - 1) / cut_.key_shares, kKeyBlock);
+    const int64_t share =
+        round_up((keys_ + cut_.key_shares - 1) / cut_.key_shares, tiles_.key_block);
     ScratchFrame scratch;
     std::vector<Partial> parts;
     for (int64_t i = 0; i < cut_.key_shares; ++i) {
@@ -201,15 +202,13 @@ class StreamCall {
   }
 
   void finish(int64_t head_index, Range queries, const Partial& all) {
-    using Element = std::conditional_t<sizeof(T) == 4, float, at::BFloat16>;
-    auto* out = static_cast<Element*>(out_.data_ptr()) + head_index / heads_ * out_.stride(0) +
-                head_index % heads_ * out_.stride(1);
+    T* out = static_cast<T*>(out_.data_ptr()) + head_index / heads_ * out_.stride(0) +
+             head_index % heads_ * out_.stride(1);
     for (int64_t i = 0; i < queries.size(); ++i) {
       // No key seen: the sum is 0 and the row is zeros.
       const float factor = all.sum[i] > 0.0f ? 1.0f / all.sum[i] : 0.0f;
-      const float* sums = all.weighted + i * all.stride;
-      Element* row = out + (queries.begin + i) * out_.stride(2);
-      for (int64_t j = 0; j < v_channels_; ++j) row[j] = static_cast<Element>(sums[j] * factor);
+      tiles_.scale(all.weighted + i * all.stride, factor, v_channels_,
+                   out + (queries.begin + i) * out_.stride(2));
       if (all.along) finish_places(head_index * queries_ + queries.begin + i, i, all, factor);
       if (log_sum_) {
         log_sum_[head_index * queries_ + queries.begin + i] =

@@ -10,8 +10,7 @@
 
 namespace perceiver {
 
-constexpr int64_t kRowTile = 64;    // queries whose scores against a key block stay in L2
-constexpr int64_t kKeyBlock = 240;  // whole panels of every instruction set
+constexpr int64_t kRowTile = 64;  // queries whose scores against a block of keys stay in L2
 // What stands for the maximum before any key was seen: finite, so that differences are never NaN.
 constexpr float kNothingSeen = -1e30f;
 
@@ -31,7 +30,7 @@ struct HeadPlaces {
 };
 
 // Columns that `along` of keys has behind the W: it goes round, so that a block is one stretch.
-constexpr int64_t kRoundColumns = 256;
+constexpr int64_t kRoundColumns = kMostKeys;
 
 // One head of one example.
 template <typename T>
@@ -60,21 +59,22 @@ struct Partial {
 template <typename T>
 class Streamer {
  public:
-  Streamer(const Tiles<T>& tiles, const Head<T>& head) : tiles_(tiles), head_(head) {}
+  Streamer(const Tiles<T>& tiles, const Head<T>& head)
+      : tiles_(tiles), head_(head), block_(tiles.key_block) {}
 
   // All of `queries` past all of `keys` into `out`, whose first row is the first query's.
   void run(Range queries, Range keys, const Partial& out) {
     const int64_t f = round_up(head_.qk_channels, 2), v = head_.v_channels;
     ScratchFrame scratch;
-    k_panels_ = scratch.take<T>(tiles_.panel_size(head_.qk_channels, kKeyBlock));
-    v_panels_ = scratch.take<T>(tiles_.panel_size(kKeyBlock, v));
-    normed_keys_ = head_.normalise_k || head_.k_places ? scratch.take<T>(kKeyBlock * f) : nullptr;
-    start_ = scratch.take<float>(kKeyBlock);
-    scores_ = scratch.take<float>(kRowTile * kKeyBlock);
-    weights_ = scratch.take<T>(kRowTile * kKeyBlock);
+    k_panels_ = scratch.take<T>(tiles_.panel_size(head_.qk_channels, block_));
+    v_panels_ = scratch.take<T>(tiles_.panel_size(block_, v));
+    normed_keys_ = head_.normalise_k || head_.k_places ? scratch.take<T>(block_ * f) : nullptr;
+    start_ = scratch.take<float>(block_);
+    scores_ = scratch.take<float>(kRowTile * block_);
+    weights_ = scratch.take<T>(kRowTile * block_);
     factor_ = scratch.take<float>(kRowTile);
-    key_factor_ = scratch.take<float>(kKeyBlock);
-    key_shift_ = scratch.take<float>(kKeyBlock);
+    key_factor_ = scratch.take<float>(block_);
+    key_shift_ = scratch.take<float>(block_);
     first_query_ = queries.begin;
     prepare_queries(queries, f, scratch);
 
@@ -86,8 +86,8 @@ class Streamer {
       std::fill_n(out.lines, queries.size() * out.lines_stride, 0.0f);
       std::fill_n(out.shifts, queries.size(), 0.0f);
     }
-    for (int64_t key = keys.begin; key < keys.end; key += kKeyBlock) {
-      const int64_t count = std::min(kKeyBlock, keys.end - key);
+    for (int64_t key = keys.begin; key < keys.end; key += block_) {
+      const int64_t count = std::min(block_, keys.end - key);
       first_key_ = key;
       pack_keys(key, count, f);
       for (int64_t row = 0; row < queries.size(); row += kRowTile) {
@@ -198,7 +198,7 @@ class Streamer {
                          .along_stride = places->along_stride,
                          .lines_stride = places->lines_stride,
                          .scores = scores_,
-                         .stride = kKeyBlock});
+                         .stride = block_});
     }
     if (const HeadPlaces* places = head_.q_places) {
       for (int64_t i = 0; i < rows; ++i) {
@@ -209,7 +209,7 @@ class Streamer {
                             .along = places->along + x * places->along_stride + first_key_,
                             .lines = places->lines + line * places->lines_stride + first_key_,
                             .sums = places->sums + first_key_,
-                            .scores = scores_ + i * kKeyBlock,
+                            .scores = scores_ + i * block_,
                             .columns = columns_});
       }
     }
@@ -227,7 +227,7 @@ class Streamer {
                        .factor = key_factor_,
                        .shift = key_shift_,
                        .weights = weights_,
-                       .stride = kKeyBlock,
+                       .stride = block_,
                        .rescale = factor_,
                        .along = out.along + row * out.along_stride,
                        .lines = out.lines + row * out.lines_stride,
@@ -248,21 +248,21 @@ class Streamer {
                      .columns = columns_,
                      .start = start_,
                      .c = scores_,
-                     .c_stride = kKeyBlock,
+                     .c_stride = block_,
                      .add = placed});
     tiles_.softmax({.scores = scores_,
                     .rows = rows,
                     .columns = columns_,
-                    .stride = kKeyBlock,
+                    .stride = block_,
                     .scale = head_.scale,
                     .maximum = out.maximum + row,
                     .sum = out.sum + row,
                     .factor = factor_,
                     .weights = weights_,
-                    .weights_stride = kKeyBlock});
+                    .weights_stride = block_});
     if (head_.k_places) sum_places(row, rows, out);
     tiles_.multiply({.a = weights_,
-                     .a_stride = kKeyBlock,
+                     .a_stride = block_,
                      .rows = rows,
                      .panels = v_panels_,
                      .depth = count,
@@ -275,6 +275,7 @@ class Streamer {
 
   const Tiles<T>& tiles_;
   const Head<T>& head_;
+  const int64_t block_;  // keys at once
   T *k_panels_, *v_panels_, *normed_keys_, *weights_;
   float *start_, *scores_, *factor_;
   float *key_factor_, *key_shift_, *query_factor_ = nullptr, *query_shift_ = nullptr;

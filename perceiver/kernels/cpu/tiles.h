@@ -99,6 +99,8 @@ struct TileQueryPlace {
   int64_t columns;
 };
 
+constexpr int64_t kMostKeys = 256;
+
 // One instruction set's loops. A panel is as many columns as a register tile is wide, row after
 // row; the last one may be narrower, in steps of a vector. bfloat16 keeps two rows together.
 template <typename T>
@@ -106,6 +108,8 @@ struct Tiles {
   const char* name;
   int64_t lanes;  // floats in a vector
   int64_t panel_columns;
+  int64_t key_block;       // keys that a stream takes at once, at most kMostKeys
+  int64_t rows_of_thread;  // a layer's fewest, or threads share out its columns
   // Elements that panels [depth, columns] take.
   int64_t (*panel_size)(int64_t depth, int64_t columns);
   // x [depth, columns] by rows of `stride` -> panels.
@@ -114,6 +118,8 @@ struct Tiles {
   void (*pack_transposed)(const T* x, int64_t stride, int64_t columns, int64_t depth, T* panels);
   void (*multiply)(const TileProduct<T>& product);
   void (*softmax)(const TileSoftmax<T>& block);
+  // x [count] times the factor, rounded.
+  void (*scale)(const float* x, float factor, int64_t count, T* out);
   // Rows of x [rows, channels] -> (x - mean) / sqrt(variance + 1e-5).
   void (*normalise)(const float* x, int64_t stride, int64_t rows, int64_t channels, T* out,
                     int64_t out_stride);
@@ -125,7 +131,7 @@ struct Tiles {
   void (*sum_places)(const TilePlaceSums<T>& sums);
 };
 
-// The best this CPU has; with PERCEIVER_ISA=any|avx2|avx512 in the environment, that one.
+// The best this CPU has; with PERCEIVER_ISA=any|avx2|avx512|amx in the environment, at most that.
 const Tiles<float>& float_tiles();
 // Null on a CPU without bfloat16 arithmetic.
 const Tiles<Bf16>* bf16_tiles();

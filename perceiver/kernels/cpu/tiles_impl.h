@@ -282,7 +282,6 @@ void pack_transposed(const T* x, int64_t stride, int64_t columns, int64_t depth,
 
 template <typename T>
 void pack(const T* x, int64_t stride, int64_t depth, int64_t columns, T* panels) {
-  if (kStep < T >> 1) return pack_any<T>(x, stride, 1, depth, columns, panels);
   for (int64_t first = 0; first < columns; first += kPanelColumns) {
     const int64_t here = smaller(kPanelColumns, columns - first);
     const int64_t width = vectors_for(here) * kLanes;
@@ -293,6 +292,51 @@ void pack(const T* x, int64_t stride, int64_t depth, int64_t columns, T* panels)
     }
   }
 }
+
+#ifdef __AVX512BF16__
+// Keys and values are packed in each call. A vector of a panel is sixteen pairs of elements.
+inline __mmask16 first_lanes(int64_t count) {
+  return static_cast<__mmask16>(count < kLanes ? (1u << count) - 1 : 0xFFFF);
+}
+
+// Pairs lie side by side in x, one in each of its rows.
+template <>
+void pack_transposed(const Bf16* x, int64_t stride, int64_t columns, int64_t depth, Bf16* panels) {
+  if (depth % 2 != 0) return pack_any<Bf16>(x, 1, stride, depth, columns, panels);
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i rows = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int>(stride)));
+  for (int64_t first = 0; first < columns; first += kPanelColumns) {
+    const int64_t vectors = smaller(kTileVectors, vectors_for(columns - first));
+    for (int64_t j = 0; j < vectors; ++j) {
+      const Bf16* from = x + (first + j * kLanes) * stride;
+      const __mmask16 there = first_lanes(columns - first - j * kLanes);
+      Bf16* to = panels + depth * first + j * 2 * kLanes;
+      for (int64_t k = 0; k < depth; k += 2, to += vectors * 2 * kLanes) {
+        _mm512_storeu_si512(to, _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), there, rows,
+                                                            from + k, sizeof(Bf16)));
+      }
+    }
+  }
+}
+
+// Pairs are of two rows of x, one below the other.
+template <>
+void pack(const Bf16* x, int64_t stride, int64_t depth, int64_t columns, Bf16* panels) {
+  Bf16* to = panels;
+  for (int64_t first = 0; first < columns; first += kPanelColumns) {
+    const int64_t end = smaller(first + kPanelColumns, columns);
+    for (int64_t k = 0; k < depth; k += 2) {
+      for (int64_t j = first; j < end; j += kLanes, to += 2 * kLanes) {
+        const __mmask16 there = first_lanes(end - j), below = k + 1 < depth ? there : 0;
+        const Bf16* from = x + k * stride + j;
+        const __m512i upper = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(there, from));
+        const __m512i lower = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(below, from + stride));
+        _mm512_storeu_si512(to, _mm512_or_si512(upper, _mm512_slli_epi32(lower, 16)));
+      }
+    }
+  }
+}
+#endif
 
 template <typename T>
 void softmax(const TileSoftmax<T>& block) {
@@ -314,6 +358,13 @@ void softmax(const TileSoftmax<T>& block) {
     block.maximum[row] = maximum;
     block.sum[row] = block.sum[row] * factor + sum_of(total);
   }
+}
+
+template <typename T>
+void scale(const float* x, float factor, int64_t count, T* out) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(out + i, load(x + i) * factor);
+  for (; i < count; ++i) put(out + i, x[i] * factor);
 }
 
 template <typename From, typename T>
@@ -345,11 +396,14 @@ constexpr Tiles<T> tiles(const char* name) {
   return {.name = name,
           .lanes = kLanes,
           .panel_columns = kPanelColumns,
+          .key_block = 240,  // whole panels of every instruction set
+          .rows_of_thread = 64,
           .panel_size = panel_size<T>,
           .pack = pack<T>,
           .pack_transposed = pack_transposed<T>,
           .multiply = multiply<T>,
           .softmax = softmax<T>,
+          .scale = scale<T>,
           .normalise = normalise<float, T>,
           .normalise_same = normalise<T, T>,
           .normalise_placed = normalise_placed<T>,
