@@ -64,7 +64,8 @@ void multiply(benchmark::State& state, const Tiles<T>& tiles, const Shape& s) {
                     .depth = s.depth,
                     .columns = s.columns,
                     .c = c.data(),
-                    .c_stride = s.columns});
+                    .c_stride = s.columns,
+                    .from_memory = layer});
     benchmark::ClobberMemory();
     ++i;
   }

@@ -46,7 +46,8 @@ void PanelLinear::multiply(const Tiles<T>& tiles, const Tensor& x, Tensor* z, Te
                        .depth = in_,
                        .columns = out_,
                        .start = bias_.defined() ? data<float>(bias_) : nullptr,
-                       .activation = activation};
+                       .activation = activation,
+                       .from_memory = true};
   if (z) whole.c = data<float>(*z), whole.c_stride = z->stride(0), whole.add = true;
   if (out) whole.out = data<T>(*out), whole.out_stride = out->stride(0);
 

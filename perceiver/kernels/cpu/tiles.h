@@ -28,6 +28,7 @@ struct TileProduct {
   T* out = nullptr;  // instead of c: the activated product, rounded
   int64_t out_stride = 0;
   Activation activation = Activation::kNone;
+  bool from_memory = false;  // the panels are in no cache: they are asked for ahead
 };
 
 // A block of scores [rows, columns] and what is known of each row so far.

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kTileVectors = 3;  // with kTileRows: as many sums as fit in the registers
 constexpr int kPanelColumns = kTileVectors * kLanes;
-// Rows that go over a panel while it is in the second cache.
-constexpr int64_t kRowBlock = 64;
+// Rows that go over a panel once it has come to the second cache.
+constexpr int64_t kRowBlock = 256;
 constexpr int64_t kLongestChain = 256;  // additions to one sum
 
 // 2^x of x within a half of zero (minimax; with its rounding, within 1e-7), for results in T.
@@ -81,6 +81,35 @@ constexpr int kStep = 1;
 template <>
 constexpr int kStep<Bf16> = 2;
 
+template <typename T>
+int64_t padded_depth(int64_t depth) {
+  return (depth + kStep<T> - 1) / kStep<T> * kStep<T>;
+}
+
+// Steps of a tile, with the last of which it has asked for one more line of what comes next.
+constexpr int kStepsOfLine = 4;
+
+// step(k) for every step. `next`, which will be multiplied by later, is asked for from memory on
+// the way.
+template <bool kAhead, typename T, typename Step>
+inline __attribute__((always_inline)) void for_steps(int64_t steps, const T* next,
+                                                     const Step& step) {
+  int64_t k = 0;
+  if constexpr (kAhead) {
+    for (; k + kStepsOfLine <= steps; k += kStepsOfLine, next += 64 / sizeof(T)) {
+      __builtin_prefetch(next, 0, 2);
+      for (int i = 0; i < kStepsOfLine; ++i) step(k + i);
+    }
+  }
+  for (; k < steps; ++k) step(k);
+}
+
+// How far a tile gets with `next`.
+template <typename T>
+int64_t asked_for(int64_t steps) {
+  return steps / kStepsOfLine * (64 / static_cast<int64_t>(sizeof(T)));
+}
+
 // Where the sums of a tile go, and what they are added to.
 struct TileEnd {
   float* c;
@@ -104,47 +133,62 @@ inline void finish_tile(const TileEnd& end, const Vec (&sums)[kRows][kVectors]) 
 }
 
 // a [kRows, depth] * panel. Not inlined: on its own, the compiler keeps every sum in a register.
-template <int kRows, int kVectors>
+template <int kRows, int kVectors, bool kAhead = false>
 __attribute__((noinline)) void accumulate(const float* a, int64_t stride, const float* panel,
-                                          int64_t steps, const TileEnd& end) {
+                                          int64_t steps, const TileEnd& end,
+                                          const float* next = nullptr) {
   Vec sums[kRows][kVectors] = {};
-  for (int64_t k = 0; k < steps; ++k, panel += kVectors * kLanes) {
-    Vec b[kVectors];
-    for (int j = 0; j < kVectors; ++j) b[j] = load(panel + j * kLanes);
-    for (int i = 0; i < kRows; ++i) {
-      const Vec x = all(a[i * stride + k]);
-      for (int j = 0; j < kVectors; ++j) sums[i][j] += x * b[j];
-    }
-  }
+  for_steps<kAhead>(
+      steps, next, [&](int64_t k) __attribute__((always_inline)) {
+        Vec b[kVectors];
+        for (int j = 0; j < kVectors; ++j) b[j] = load(panel + j * kLanes);
+        for (int i = 0; i < kRows; ++i) {
+          const Vec x = all(a[i * stride + k]);
+          for (int j = 0; j < kVectors; ++j) sums[i][j] += x * b[j];
+        }
+        panel += kVectors * kLanes;
+      });
   finish_tile(end, sums);
 }
 
 #ifdef __AVX512BF16__
-template <int kRows, int kVectors>
+template <int kRows, int kVectors, bool kAhead = false>
 __attribute__((noinline)) void accumulate(const Bf16* a, int64_t stride, const Bf16* panel,
-                                          int64_t steps, const TileEnd& end) {
+                                          int64_t steps, const TileEnd& end,
+                                          const Bf16* next = nullptr) {
   Vec sums[kRows][kVectors] = {};
-  for (int64_t k = 0; k < steps; ++k, panel += 2 * kVectors * kLanes) {
-    __m512bh b[kVectors];
-    for (int j = 0; j < kVectors; ++j) {
-      b[j] = (__m512bh)_mm512_loadu_si512(panel + 2 * j * kLanes);
-    }
-    for (int i = 0; i < kRows; ++i) {
-      int32_t pair;
-      memcpy(&pair, a + i * stride + 2 * k, 4);
-      const __m512bh x = (__m512bh)_mm512_set1_epi32(pair);
-      for (int j = 0; j < kVectors; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
-    }
-  }
+  for_steps<kAhead>(
+      steps, next, [&](int64_t k) __attribute__((always_inline)) {
+        __m512bh b[kVectors];
+        for (int j = 0; j < kVectors; ++j) {
+          b[j] = (__m512bh)_mm512_loadu_si512(panel + 2 * j * kLanes);
+        }
+        for (int i = 0; i < kRows; ++i) {
+          int32_t pair;
+          memcpy(&pair, a + i * stride + 2 * k, 4);
+          const __m512bh x = (__m512bh)_mm512_set1_epi32(pair);
+          for (int j = 0; j < kVectors; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
+        }
+        panel += 2 * kVectors * kLanes;
+      });
   finish_tile(end, sums);
 }
 #endif
 
-// kRows x kVectors of p's product, from row `row` on; `c` may be a copy of that part of p's.
-template <typename T, int kRows, int kVectors>
-inline void multiply_tile(const TileProduct<T>& p, int64_t row, const T* panel, const float* start,
-                          float* c, int64_t c_stride) {
-  const int64_t steps = (p.depth + kStep<T> - 1) / kStep<T>;
+// A panel's columns of a product, from `column` on, and where to ask for the panel behind it.
+template <typename T>
+struct PanelPart {
+  const TileProduct<T>& p;
+  int64_t column;
+  const T *panel, *next;
+};
+
+// kRows x kVectors of the product, from row `row` on; `c` may be a copy of that part of its c.
+template <typename T, int kRows, int kVectors, bool kAhead>
+inline void multiply_tile(const PanelPart<T>& part, int64_t row, const float* start, float* c,
+                          int64_t c_stride) {
+  const TileProduct<T>& p = part.p;
+  const int64_t steps = padded_depth<T>(p.depth) / kStep<T>;
   // Sums of sums: a long chain of additions loses twice the digits that BLAS does.
   const int64_t chains = p.depth > 0 ? (p.depth + kLongestChain - 1) / kLongestChain : 1;
   const int64_t chain = (steps + chains - 1) / chains;
@@ -152,78 +196,83 @@ inline void multiply_tile(const TileProduct<T>& p, int64_t row, const T* panel, 
   TileEnd end{c, c_stride, start, p.factor ? p.factor + row : nullptr, p.add};
   int64_t first = 0;
   do {  // once without depth, too: what is added is
-    accumulate<kRows, kVectors>(a + first * kStep<T>, p.a_stride,
-                                panel + first * kStep<T> * kVectors * kLanes,
-                                smaller(chain, steps - first), end);
+    accumulate<kRows, kVectors, kAhead>(
+        a + first * kStep<T>, p.a_stride, part.panel + first * kStep<T> * kVectors * kLanes,
+        smaller(chain, steps - first), end, kAhead ? part.next + asked_for<T>(first) : nullptr);
     end = {c, c_stride, nullptr, nullptr, true};
     first += chain;
   } while (first < steps);
 }
 
 // Through a copy: where the panel is wider than c, or the result goes elsewhere.
-template <typename T, int kRows, int kVectors>
-inline void multiply_apart(const TileProduct<T>& p, int64_t row, int64_t column, const T* panel) {
+template <typename T, int kRows, int kVectors, bool kAhead>
+inline void multiply_apart(const PanelPart<T>& part, int64_t row) {
   constexpr int kWidth = kVectors * kLanes;
+  const TileProduct<T>& p = part.p;
   alignas(64) float copy[kRows * kWidth];
   alignas(64) float start[kWidth] = {};
-  const int64_t width = smaller(kWidth, p.columns - column);
-  if (p.start) memcpy(start, p.start + column, width * sizeof(float));
+  const int64_t width = smaller(kWidth, p.columns - part.column);
+  if (p.start) memcpy(start, p.start + part.column, width * sizeof(float));
   if (p.add) {
     for (int i = 0; i < kRows; ++i) {
-      memcpy(copy + i * kWidth, p.c + (row + i) * p.c_stride + column, width * sizeof(float));
+      memcpy(copy + i * kWidth, p.c + (row + i) * p.c_stride + part.column, width * sizeof(float));
     }
   }
-  multiply_tile<T, kRows, kVectors>(p, row, panel, start, copy, kWidth);
+  multiply_tile<T, kRows, kVectors, kAhead>(part, row, start, copy, kWidth);
   for (int i = 0; i < kRows; ++i) {
     float* values = copy + i * kWidth;
     if (!p.out) {
-      memcpy(p.c + (row + i) * p.c_stride + column, values, width * sizeof(float));
+      memcpy(p.c + (row + i) * p.c_stride + part.column, values, width * sizeof(float));
       continue;
     }
     for (int j = 0; j < kVectors; ++j) {
       const Vec value = activated(load(values + j * kLanes), p.activation);
       store(values + j * kLanes, value);
     }
-    T* out = p.out + (row + i) * p.out_stride + column;
+    T* out = p.out + (row + i) * p.out_stride + part.column;
     int64_t j = 0;
     for (; j + kLanes <= width; j += kLanes) store(out + j, load(values + j));
     for (; j < width; ++j) put(out + j, values[j]);
   }
 }
 
-template <typename T, int kRows, int kVectors>
-inline void multiply_rows(const TileProduct<T>& p, int64_t row, int64_t column, const T* panel) {
-  if (p.out || p.columns - column < kVectors * kLanes) {
-    return multiply_apart<T, kRows, kVectors>(p, row, column, panel);
+template <typename T, int kRows, int kVectors, bool kAhead>
+inline void multiply_rows(const PanelPart<T>& part, int64_t row) {
+  const TileProduct<T>& p = part.p;
+  if (p.out || p.columns - part.column < kVectors * kLanes) {
+    return multiply_apart<T, kRows, kVectors, kAhead>(part, row);
   }
-  multiply_tile<T, kRows, kVectors>(p, row, panel, p.start ? p.start + column : nullptr,
-                                    p.c + row * p.c_stride + column, p.c_stride);
+  multiply_tile<T, kRows, kVectors, kAhead>(part, row, p.start ? p.start + part.column : nullptr,
+                                            p.c + row * p.c_stride + part.column, p.c_stride);
 }
 
-template <typename T, int kVectors>
-void multiply_panel(const TileProduct<T>& p, int64_t begin, int64_t end, int64_t column,
-                    const T* panel) {
+// Each tile asks for its share of the next panel.
+template <typename T, int kVectors, bool kAhead>
+void multiply_panel(PanelPart<T> part, int64_t begin, int64_t end) {
+  const int64_t share = asked_for<T>(padded_depth<T>(part.p.depth) / kStep<T>);
   int64_t row = begin;
   for (; row + kTileRows <= end; row += kTileRows) {
-    multiply_rows<T, kTileRows, kVectors>(p, row, column, panel);
+    multiply_rows<T, kTileRows, kVectors, kAhead>(part, row);
+    part.next += share;
   }
   if (kTileRows > 4 && row + 4 <= end) {
-    multiply_rows<T, 4, kVectors>(p, row, column, panel);
+    multiply_rows<T, 4, kVectors, false>(part, row);
     row += 4;
   }
-  for (; row < end; ++row) multiply_rows<T, 1, kVectors>(p, row, column, panel);
+  for (; row < end; ++row) multiply_rows<T, 1, kVectors, false>(part, row);
 }
 
 inline int64_t vectors_for(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
 
 template <typename T>
-int64_t padded_depth(int64_t depth) {
-  return (depth + kStep<T> - 1) / kStep<T> * kStep<T>;
-}
-
-template <typename T>
 int64_t panel_size(int64_t depth, int64_t columns) {
   return padded_depth<T>(depth) * vectors_for(columns) * kLanes;
+}
+
+template <typename T, int kVectors>
+void multiply_panel(const PanelPart<T>& part, int64_t begin, int64_t end) {
+  part.p.from_memory ? multiply_panel<T, kVectors, true>(part, begin, end)
+                     : multiply_panel<T, kVectors, false>(part, begin, end);
 }
 
 template <typename T>
@@ -232,16 +281,18 @@ void multiply(const TileProduct<T>& p) {
   for (int64_t begin = 0; begin < p.rows; begin += kRowBlock) {
     const int64_t end = smaller(begin + kRowBlock, p.rows);
     for (int64_t column = 0; column < p.columns; column += kPanelColumns) {
+      const int64_t vectors = smaller(kTileVectors, vectors_for(p.columns - column));
       const T* panel = p.panels + depth * column;
-      switch (smaller(kTileVectors, vectors_for(p.columns - column))) {
+      const PanelPart<T> part{p, column, panel, panel + depth * vectors * kLanes};
+      switch (vectors) {
         case 1:
-          multiply_panel<T, 1>(p, begin, end, column, panel);
+          multiply_panel<T, 1>(part, begin, end);
           break;
         case 2:
-          multiply_panel<T, 2>(p, begin, end, column, panel);
+          multiply_panel<T, 2>(part, begin, end);
           break;
         default:
-          multiply_panel<T, kTileVectors>(p, begin, end, column, panel);
+          multiply_panel<T, kTileVectors>(part, begin, end);
       }
     }
   }
