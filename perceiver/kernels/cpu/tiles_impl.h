@@ -44,8 +44,8 @@ inline Vec exp2_of(Vec x) {
   const Vec bounded = larger(x, all(-127.0f));
   const Vec shifted = bounded + kWholeNumbers;
   const Vec power = exp2_of_rest<T>(bounded - (shifted - kWholeNumbers));
-  const IntVec exponent = reinterpret_cast<IntVec>(shifted) << 23;
-  const Vec result = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(power) + exponent);
+  const BitVec exponent = reinterpret_cast<BitVec>(shifted) << 23;
+  const Vec result = reinterpret_cast<Vec>(reinterpret_cast<BitVec>(power) + exponent);
   return x < all(-126.0f) ? Vec{} : result;
 #endif
 }

@@ -30,6 +30,7 @@ constexpr float kEpsilon = 1e-5f;  // LayerNorm's
 
 typedef float Vec __attribute__((vector_size(kVectorBytes)));
 typedef int32_t IntVec __attribute__((vector_size(kVectorBytes)));
+typedef uint32_t BitVec __attribute__((vector_size(kVectorBytes)));  // whose sums may overflow
 // The same at any address, over any type.
 typedef float LooseVec __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 typedef uint16_t HalfVec __attribute__((vector_size(kVectorBytes / 2)));
