@@ -159,6 +159,12 @@ TEST(CliBench, ASweepWritesACurveAndAPicture) {
   std::filesystem::remove(stem + ".svg");
 }
 
+TEST(CliBench, AnUnknownInstructionSetIsNamed) {
+  const Result result = run("bench -q " + tiny(), "PERCEIVER_ISA=avx3");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.err, "perceiver: PERCEIVER_ISA is avx3; expected any, avx2, avx512 or amx\n");
+}
+
 TEST(CliBench, MistakesAreOneLine) {
   expect_complaint("bench langage", "unknown model 'langage'; did you mean 'language'?");
   expect_complaint("bench xyzzy",
