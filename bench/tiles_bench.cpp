@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <bit>
 #include <random>
 #include <string>
 #include <vector>
@@ -34,10 +35,7 @@ void fill(std::vector<float>& x) {
 void fill(std::vector<Bf16>& x) {
   std::mt19937 random(1);
   for (Bf16& value : x) {
-    const float drawn_value = drawn(random);
-    uint32_t bits;
-    memcpy(&bits, &drawn_value, 4);
-    value.bits = static_cast<uint16_t>(bits >> 16);
+    value.bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(drawn(random)) >> 16);
   }
 }
 

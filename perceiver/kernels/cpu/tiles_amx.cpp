@@ -187,7 +187,7 @@ void multiply_amx(const TileProduct<Bf16>& p) {
 constexpr Tiles<Bf16> amx_tiles() {
   Tiles<Bf16> made = tiles<Bf16>("amx_bf16");
   made.multiply = multiply_amx;
-  made.key_block = 256;       // whole units of depth: what is left over is eight times as slow
+  made.key_block = 256;       // whole units of depth: what is left over goes by vectors
   made.rows_of_thread = 512;  // each thread reads all weights, faster than memory brings them
   return made;
 }

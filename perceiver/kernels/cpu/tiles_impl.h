@@ -305,8 +305,7 @@ inline int64_t place(int64_t k, int64_t j, int64_t width) {
 }
 
 template <typename T>
-void pack_any(const T* x, int64_t k_stride, int64_t j_stride, int64_t depth, int64_t columns,
-              T* panels) {
+void pack_one_by_one(const T* x, int64_t stride, int64_t columns, int64_t depth, T* panels) {
   constexpr int64_t kTogether = 16;  // of a row that is read along: one cache line
   const int64_t deep = padded_depth<T>(depth);
   for (int64_t first = 0; first < columns; first += kPanelColumns) {
@@ -314,12 +313,12 @@ void pack_any(const T* x, int64_t k_stride, int64_t j_stride, int64_t depth, int
     const int64_t width = vectors_for(here) * kLanes;
     T* panel = panels + deep * first;
     if (here < width || deep > depth) memset(panel, 0, deep * width * sizeof(T));
-    const T* from = x + first * j_stride;
+    const T* from = x + first * stride;
     for (int64_t begin = 0; begin < depth; begin += kTogether) {
       const int64_t end = smaller(begin + kTogether, depth);
       for (int64_t j = 0; j < here; ++j) {
         for (int64_t k = begin; k < end; ++k) {
-          panel[place<T>(k, j, width)] = from[k * k_stride + j * j_stride];
+          panel[place<T>(k, j, width)] = from[j * stride + k];
         }
       }
     }
@@ -328,7 +327,7 @@ void pack_any(const T* x, int64_t k_stride, int64_t j_stride, int64_t depth, int
 
 template <typename T>
 void pack_transposed(const T* x, int64_t stride, int64_t columns, int64_t depth, T* panels) {
-  pack_any<T>(x, 1, stride, depth, columns, panels);
+  pack_one_by_one<T>(x, stride, columns, depth, panels);
 }
 
 template <typename T>
@@ -353,7 +352,7 @@ inline __mmask16 first_lanes(int64_t count) {
 // Pairs lie side by side in x, one in each of its rows.
 template <>
 void pack_transposed(const Bf16* x, int64_t stride, int64_t columns, int64_t depth, Bf16* panels) {
-  if (depth % 2 != 0) return pack_any<Bf16>(x, 1, stride, depth, columns, panels);
+  if (depth % 2 != 0) return pack_one_by_one<Bf16>(x, stride, columns, depth, panels);
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __m512i rows = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(static_cast<int>(stride)));
   for (int64_t first = 0; first < columns; first += kPanelColumns) {

@@ -101,11 +101,14 @@ class TilesTest : public testing::TestWithParam<Sizes> {
 TEST_P(TilesTest, ProductsOfWholeNumbersAreExact) {
   for_each_type([]<typename T>(const Tiles<T>& tiles) {
     const Problem<T> problem(tiles, GetParam());
-    std::vector<float> c(problem.before.size(), NAN);
-    TileProduct<T> product = problem.product();
-    product.c = c.data(), product.c_stride = GetParam().columns;
-    tiles.multiply(product);
-    EXPECT_EQ(c, problem.expected([](int64_t, int64_t) { return 0.0f; })) << tiles.name;
+    for (const bool from_memory : {false, true}) {
+      std::vector<float> c(problem.before.size(), NAN);
+      TileProduct<T> product = problem.product();
+      product.c = c.data(), product.c_stride = GetParam().columns;
+      product.from_memory = from_memory;
+      tiles.multiply(product);
+      EXPECT_EQ(c, problem.expected([](int64_t, int64_t) { return 0.0f; })) << tiles.name;
+    }
   });
 }
 
