@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <random>
 #include <string>
@@ -45,6 +46,7 @@ void multiply(benchmark::State& state, const Tiles<T>& tiles, const Shape& s) {
   constexpr int64_t kBytes = int64_t{256} << 20;
   const int64_t panel_size = tiles.panel_size(s.depth, s.columns);
   const bool layer = s.rows > 64;
+  const int64_t width = layer ? tiles.panel_columns : s.columns;
   const int64_t layers = layer ? kBytes / (panel_size * static_cast<int64_t>(sizeof(T))) : 1;
   std::vector<T> a(s.rows * s.depth), b(s.depth * s.columns), panels(panel_size * layers);
   std::vector<float> c(s.rows * s.columns);
@@ -55,15 +57,22 @@ void multiply(benchmark::State& state, const Tiles<T>& tiles, const Shape& s) {
   }
   int64_t i = 0;
   for (auto _ : state) {
-    tiles.multiply({.a = a.data(),
-                    .a_stride = s.depth,
-                    .rows = s.rows,
-                    .panels = panels.data() + i % layers * panel_size,
-                    .depth = s.depth,
-                    .columns = s.columns,
-                    .c = c.data(),
-                    .c_stride = s.columns,
-                    .from_memory = layer});
+    const T* weights = panels.data() + i % layers * panel_size;
+    for (int64_t column = 0; column < s.columns; column += width) {
+      const T* panel = weights + tiles.panel_size(s.depth, column);
+      const int64_t columns = std::min(width, s.columns - column);
+      const T* next = panel + tiles.panel_size(s.depth, columns);
+      tiles.multiply({.a = a.data(),
+                      .a_stride = s.depth,
+                      .rows = s.rows,
+                      .panels = panel,
+                      .depth = s.depth,
+                      .columns = columns,
+                      .c = c.data() + column,
+                      .c_stride = s.columns,
+                      .ahead = layer ? next : nullptr,
+                      .ahead_end = layer ? next + tiles.panel_size(s.depth, width) : nullptr});
+    }
     benchmark::ClobberMemory();
     ++i;
   }
@@ -72,12 +81,39 @@ void multiply(benchmark::State& state, const Tiles<T>& tiles, const Shape& s) {
       benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
 }
 
+// A tile of scores to weights, as a stream of keys does; exponentials a second.
+template <typename T>
+void softmax(benchmark::State& state, const Tiles<T>& tiles) {
+  constexpr int64_t kRows = 64;
+  const int64_t columns = tiles.key_block;
+  std::vector<float> scores(kRows * columns), maximum(kRows), sum(kRows), factor(kRows);
+  std::vector<T> weights(kRows * columns);
+  fill(scores);
+  for (auto _ : state) {
+    std::fill(maximum.begin(), maximum.end(), -1e30f);
+    tiles.softmax({.scores = scores.data(),
+                   .rows = kRows,
+                   .columns = columns,
+                   .stride = columns,
+                   .scale = 1.0f,
+                   .maximum = maximum.data(),
+                   .sum = sum.data(),
+                   .factor = factor.data(),
+                   .weights = weights.data(),
+                   .weights_stride = columns});
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * kRows * columns);
+}
+
 template <typename T>
 void register_all(const Tiles<T>& tiles) {
   for (const Shape& shape : kShapes) {
     benchmark::RegisterBenchmark(fmt::format("{}/{}", shape.name, tiles.name).c_str(),
                                  [&](benchmark::State& state) { multiply(state, tiles, shape); });
   }
+  benchmark::RegisterBenchmark(fmt::format("softmax/{}", tiles.name).c_str(),
+                               [&](benchmark::State& state) { softmax(state, tiles); });
 }
 
 }  // namespace

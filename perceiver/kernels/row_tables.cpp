@@ -1,10 +1,11 @@
 #include "perceiver/kernels/row_tables.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <bit>
 
+#include "perceiver/kernels/cpu/share_out.h"
 #include "perceiver/kernels/cuda/table_glue.h"
 
 namespace perceiver {
@@ -39,9 +40,9 @@ void look_up(const RowTables& t, const Tensor& ids, const Tensor& out) {
   const auto* scales = t.scales.const_data_ptr<float>();
   const auto* bias = t.bias.const_data_ptr<float>();
   T* to = out.data_ptr<T>();
-  constexpr int64_t kRows = 16;  // of a thread, at least
-  at::parallel_for(0, ids.numel(), kRows, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
+  constexpr int64_t kRows = 16;  // at once
+  share_out((ids.numel() + kRows - 1) / kRows, [&](int64_t i) {
+    for (int64_t row = i * kRows; row < std::min((i + 1) * kRows, ids.numel()); ++row) {
       const int64_t place = row % length;
       write_row({.of_id = of_ids + id[row] * channels,
                  .of_place = of_places + place * channels,

@@ -1,21 +1,20 @@
 #include "perceiver/kernels/cpu/panel_linear.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
+
+#include "perceiver/kernels/cpu/share_out.h"
 
 namespace perceiver {
 namespace {
 
+// Rows that a thread takes before it looks for more: multiplied by a panel, normalised.
+constexpr int64_t kPieceRows = 64, kNormRows = 16;
+
 template <typename T>
 T* data(const Tensor& x) {
   return static_cast<T*>(x.data_ptr());
-}
-
-// Rows of whole tiles for each thread, except that the last may have fewer.
-int64_t rows_at_once(int64_t rows, int64_t threads) {
-  return std::max<int64_t>(8, ((rows + threads - 1) / threads + 7) / 8 * 8);
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ void PanelLinear::multiply(const Tiles<T>& tiles, const Tensor& x, Tensor* z, Te
   // bfloat16 is multiplied in pairs: an odd channel needs a zero beside it.
   const bool uneven = sizeof(T) < sizeof(float) && in_ % 2 != 0;
   const Tensor even = uneven ? at::constant_pad_nd(x, {0, 1}) : x;
-  const int64_t rows = x.size(0), threads = at::get_num_threads();
+  const int64_t rows = x.size(0);
   TileProduct<T> whole{.a = data<T>(even),
                        .a_stride = even.stride(0),
                        .rows = rows,
@@ -46,33 +45,33 @@ void PanelLinear::multiply(const Tiles<T>& tiles, const Tensor& x, Tensor* z, Te
                        .depth = in_,
                        .columns = out_,
                        .start = bias_.defined() ? data<float>(bias_) : nullptr,
-                       .activation = activation,
-                       .from_memory = true};
+                       .activation = activation};
   if (z) whole.c = data<float>(*z), whole.c_stride = z->stride(0), whole.add = true;
   if (out) whole.out = data<T>(*out), whole.out_stride = out->stride(0);
 
-  if (rows >= threads * tiles.rows_of_thread) {
-    const int64_t step = rows_at_once(rows, threads);
-    at::parallel_for(0, (rows + step - 1) / step, 1, [&](int64_t begin, int64_t end) {
-      TileProduct<T> part = whole;
-      const int64_t first = begin * step;
-      part.rows = std::min(end * step, rows) - first;
-      part.a += first * part.a_stride;
-      if (z) part.c += first * part.c_stride;
-      if (out) part.out += first * part.out_stride;
-      tiles.multiply(part);
-    });
-    return;
-  }
-  const int64_t width = tiles.panel_columns;
-  at::parallel_for(0, (out_ + width - 1) / width, 1, [&](int64_t begin, int64_t end) {
+  // Block after block of rows, in each panel after panel, by each piece after piece of the rows.
+  const int64_t width = tiles.panel_columns, panels = (out_ + width - 1) / width;
+  const int64_t pieces_of_block = panels * (tiles.row_block / kPieceRows);
+  const int64_t pieces = panels * ((rows + kPieceRows - 1) / kPieceRows);
+  share_out(pieces, [&](int64_t i) {
+    const int64_t block = i / pieces_of_block * tiles.row_block;
+    const int64_t block_rows = std::min(tiles.row_block, rows - block);
+    const int64_t in_panel = (block_rows + kPieceRows - 1) / kPieceRows;
+    const int64_t panel = i % pieces_of_block / in_panel, piece = i % pieces_of_block % in_panel;
+    const int64_t row = block + piece * kPieceRows, column = panel * width;
     TileProduct<T> part = whole;
-    const int64_t first = begin * width;
-    part.columns = std::min(end * width, out_) - first;
-    part.panels += tiles.panel_size(in_, first);
-    if (part.start) part.start += first;
-    if (z) part.c += first;
-    if (out) part.out += first;
+    part.rows = std::min(kPieceRows, block + block_rows - row);
+    part.columns = std::min(width, out_ - column);
+    part.a += row * part.a_stride;
+    part.panels += tiles.panel_size(in_, column);
+    // The pieces of a panel ask for the next one together.
+    const T* next = part.panels + tiles.panel_size(in_, part.columns);
+    const int64_t size = tiles.panel_size(in_, std::min(width, out_ - column - part.columns));
+    part.ahead = next + size * piece / in_panel;
+    part.ahead_end = next + size * (piece + 1) / in_panel;
+    if (part.start) part.start += column;
+    if (z) part.c += row * part.c_stride + column;
+    if (out) part.out += row * part.out_stride + column;
     tiles.multiply(part);
   });
 }
@@ -97,12 +96,11 @@ void PanelLinear::add_to(Tensor& z, const Tensor& x) const {
 
 Tensor normalised(const Tensor& x, at::ScalarType dtype) {
   TORCH_INTERNAL_ASSERT(x.dim() == 2 && x.stride(1) == 1);
-  const int64_t rows = x.size(0), channels = x.size(1), threads = at::get_num_threads();
+  const int64_t rows = x.size(0), channels = x.size(1);
   Tensor out = at::empty({rows, channels}, x.options().dtype(dtype));
-  const int64_t step = rows_at_once(rows, threads);
   const auto run = [&]<typename T>(const Tiles<T>& tiles) {
-    at::parallel_for(0, (rows + step - 1) / step, 1, [&](int64_t begin, int64_t end) {
-      const int64_t first = begin * step, count = std::min(end * step, rows) - first;
+    share_out((rows + kNormRows - 1) / kNormRows, [&](int64_t i) {
+      const int64_t first = i * kNormRows, count = std::min(kNormRows, rows - first);
       T* to = data<T>(out) + first * channels;
       if (x.scalar_type() == at::kFloat) {
         tiles.normalise(data<float>(x) + first * x.stride(0), x.stride(0), count, channels, to,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "perceiver/core/repeated.h"
+#include "perceiver/kernels/cpu/share_out.h"
 #include "perceiver/kernels/cpu/streamer.h"
 
 namespace perceiver {
@@ -63,9 +64,7 @@ class StreamCall {
     log_sum_ = log_sum ? log_sum->data_ptr<float>() : nullptr;
     const int64_t pieces = batch * heads_ * cut_.query_chunks;
     if (cut_.key_shares == 1) {
-      at::parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) run_piece(i);
-      });
+      share_out(pieces, [&](int64_t i) { run_piece(i); });
     } else {
       for (int64_t i = 0; i < pieces; ++i) run_shared(i);
     }
@@ -172,11 +171,9 @@ class StreamCall {
     for (int64_t i = 0; i < cut_.key_shares; ++i) {
       parts.push_back(partial(queries.size(), scratch));
     }
-    at::parallel_for(0, cut_.key_shares, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = std::min(i * share, keys_);
-        Streamer<T>(tiles_, head).run(queries, {first, std::min(first + share, keys_)}, parts[i]);
-      }
+    share_out(cut_.key_shares, [&](int64_t i) {
+      const int64_t first = std::min(i * share, keys_);
+      Streamer<T>(tiles_, head).run(queries, {first, std::min(first + share, keys_)}, parts[i]);
     });
     for (size_t i = 1; i < parts.size(); ++i) merge(parts[0], parts[i], queries.size());
     finish(head_index, queries, parts[0]);

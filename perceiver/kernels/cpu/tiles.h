@@ -28,7 +28,8 @@ struct TileProduct {
   T* out = nullptr;  // instead of c: the activated product, rounded
   int64_t out_stride = 0;
   Activation activation = Activation::kNone;
-  bool from_memory = false;  // the panels are in no cache: they are asked for ahead
+  // What will be multiplied by next: asked for from memory on the way.
+  const T *ahead = nullptr, *ahead_end = nullptr;
 };
 
 // A block of scores [rows, columns] and what is known of each row so far.
@@ -109,8 +110,8 @@ struct Tiles {
   const char* name;
   int64_t lanes;  // floats in a vector
   int64_t panel_columns;
-  int64_t key_block;       // keys that a stream takes at once, at most kMostKeys
-  int64_t rows_of_thread;  // a layer's fewest, or threads share out its columns
+  int64_t key_block;  // keys that a stream takes at once, at most kMostKeys
+  int64_t row_block;  // a layer's rows that go over all panels before the next rows do
   // Elements that panels [depth, columns] take.
   int64_t (*panel_size)(int64_t depth, int64_t columns);
   // x [depth, columns] by rows of `stride` -> panels.

@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kTileVectors = 3;  // with kTileRows: as many sums as fit in the registers
 constexpr int kPanelColumns = kTileVectors * kLanes;
-// Rows that go over a panel once it has come to the second cache.
-constexpr int64_t kRowBlock = 256;
 constexpr int64_t kLongestChain = 256;  // additions to one sum
 
 // 2^x of x within a half of zero (minimax; with its rounding, within 1e-7), for results in T.
@@ -86,28 +84,29 @@ int64_t padded_depth(int64_t depth) {
   return (depth + kStep<T> - 1) / kStep<T> * kStep<T>;
 }
 
-// Steps of a tile, with the last of which it has asked for one more line of what comes next.
+// A tile asks for one line of what comes next in so many steps.
 constexpr int kStepsOfLine = 4;
+template <typename T>
+constexpr int64_t kLine = 64 / sizeof(T);
 
-// step(k) for every step. `next`, which will be multiplied by later, is asked for from memory on
-// the way.
+// step(k) for every step, `ahead` being asked for from memory on the way.
 template <bool kAhead, typename T, typename Step>
-inline __attribute__((always_inline)) void for_steps(int64_t steps, const T* next,
+inline __attribute__((always_inline)) void for_steps(int64_t steps, const T* ahead,
                                                      const Step& step) {
   int64_t k = 0;
   if constexpr (kAhead) {
-    for (; k + kStepsOfLine <= steps; k += kStepsOfLine, next += 64 / sizeof(T)) {
-      __builtin_prefetch(next, 0, 2);
+    for (; k + kStepsOfLine <= steps; k += kStepsOfLine, ahead += kLine<T>) {
+      __builtin_prefetch(ahead, 0, 2);
       for (int i = 0; i < kStepsOfLine; ++i) step(k + i);
     }
   }
   for (; k < steps; ++k) step(k);
 }
 
-// How far a tile gets with `next`.
+// How far a tile gets with `ahead`.
 template <typename T>
 int64_t asked_for(int64_t steps) {
-  return steps / kStepsOfLine * (64 / static_cast<int64_t>(sizeof(T)));
+  return steps / kStepsOfLine * kLine<T>;
 }
 
 // Where the sums of a tile go, and what they are added to.
@@ -115,20 +114,44 @@ struct TileEnd {
   float* c;
   int64_t c_stride;
   const float* start;   // of the tile's columns, or null
-  const float* factor;  // of the tile's rows, or null
-  bool add;             // to what c holds
+  const float* factor;  // of the tile's rows: what c holds is added times it; or null
+  bool add;             // what c holds, where there is no factor
 };
 
-template <int kRows, int kVectors>
-inline void finish_tile(const TileEnd& end, const Vec (&sums)[kRows][kVectors]) {
+// f(i, j) for each vector of a tile, loops unrolled: only then are its sums registers from the
+// first line of `accumulate` to the last (GCC kept an array of them, cleared and written out).
+template <int kRows, int kVectors, typename F>
+inline __attribute__((always_inline)) void for_tile(const F& f) {
+#pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kVectors; ++j) {
-      float* at = end.c + i * end.c_stride + j * kLanes;
-      Vec value = sums[i][j];
-      if (end.start) value += load(end.start + j * kLanes);
-      if (end.add) value += end.factor ? load(at) * end.factor[i] : load(at);
-      store(at, value);
-    }
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j) f(i, j);
+  }
+}
+
+template <int kRows, int kVectors>
+inline __attribute__((always_inline)) void finish_tile(const TileEnd& end,
+                                                       Vec (&sums)[kRows][kVectors]) {
+  if (end.start) {
+    for_tile<kRows, kVectors>([&](int i, int j) __attribute__((always_inline)) {
+      sums[i][j] += load(end.start + j * kLanes);
+    });
+  }
+  const auto put_each = [&](const auto& value) __attribute__((always_inline)) {
+    float* c = end.c;
+    for_tile<kRows, kVectors>([&](int i, int j) __attribute__((always_inline)) {
+      store(c + j * kLanes, value(sums[i][j], c + j * kLanes, i));
+      if (j == kVectors - 1) c += end.c_stride;
+    });
+  };
+  if (end.factor) {
+    put_each([&](Vec sum, const float* at, int i)
+                 __attribute__((always_inline)) { return sum + load(at) * end.factor[i]; });
+  } else if (end.add) {
+    put_each([](Vec sum, const float* at, int)
+                 __attribute__((always_inline)) { return sum + load(at); });
+  } else {
+    put_each([](Vec sum, const float*, int) __attribute__((always_inline)) { return sum; });
   }
 }
 
@@ -136,16 +159,18 @@ inline void finish_tile(const TileEnd& end, const Vec (&sums)[kRows][kVectors]) 
 template <int kRows, int kVectors, bool kAhead = false>
 __attribute__((noinline)) void accumulate(const float* a, int64_t stride, const float* panel,
                                           int64_t steps, const TileEnd& end,
-                                          const float* next = nullptr) {
-  Vec sums[kRows][kVectors] = {};
+                                          const float* ahead = nullptr) {
+  Vec sums[kRows][kVectors];
+  for_tile<kRows, kVectors>([&](int i, int j)
+                                __attribute__((always_inline)) { sums[i][j] = Vec{}; });
   for_steps<kAhead>(
-      steps, next, [&](int64_t k) __attribute__((always_inline)) {
-        Vec b[kVectors];
-        for (int j = 0; j < kVectors; ++j) b[j] = load(panel + j * kLanes);
-        for (int i = 0; i < kRows; ++i) {
-          const Vec x = all(a[i * stride + k]);
-          for (int j = 0; j < kVectors; ++j) sums[i][j] += x * b[j];
-        }
+      steps, ahead, [&](int64_t k) __attribute__((always_inline)) {
+        Vec b[kVectors], x;
+        for_tile<kRows, kVectors>([&](int i, int j) __attribute__((always_inline)) {
+          if (i == 0) b[j] = load(panel + j * kLanes);
+          if (j == 0) x = all(a[i * stride + k]);
+          sums[i][j] += x * b[j];
+        });
         panel += kVectors * kLanes;
       });
   finish_tile(end, sums);
@@ -155,32 +180,34 @@ __attribute__((noinline)) void accumulate(const float* a, int64_t stride, const 
 template <int kRows, int kVectors, bool kAhead = false>
 __attribute__((noinline)) void accumulate(const Bf16* a, int64_t stride, const Bf16* panel,
                                           int64_t steps, const TileEnd& end,
-                                          const Bf16* next = nullptr) {
-  Vec sums[kRows][kVectors] = {};
+                                          const Bf16* ahead = nullptr) {
+  Vec sums[kRows][kVectors];
+  for_tile<kRows, kVectors>([&](int i, int j)
+                                __attribute__((always_inline)) { sums[i][j] = Vec{}; });
   for_steps<kAhead>(
-      steps, next, [&](int64_t k) __attribute__((always_inline)) {
-        __m512bh b[kVectors];
-        for (int j = 0; j < kVectors; ++j) {
-          b[j] = (__m512bh)_mm512_loadu_si512(panel + 2 * j * kLanes);
-        }
-        for (int i = 0; i < kRows; ++i) {
-          int32_t pair;
-          memcpy(&pair, a + i * stride + 2 * k, 4);
-          const __m512bh x = (__m512bh)_mm512_set1_epi32(pair);
-          for (int j = 0; j < kVectors; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
-        }
+      steps, ahead, [&](int64_t k) __attribute__((always_inline)) {
+        __m512bh b[kVectors], x;
+        for_tile<kRows, kVectors>([&](int i, int j) __attribute__((always_inline)) {
+          if (i == 0) b[j] = (__m512bh)_mm512_loadu_si512(panel + 2 * j * kLanes);
+          if (j == 0) {
+            int32_t pair;
+            memcpy(&pair, a + i * stride + 2 * k, 4);
+            x = (__m512bh)_mm512_set1_epi32(pair);
+          }
+          sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
+        });
         panel += 2 * kVectors * kLanes;
       });
   finish_tile(end, sums);
 }
 #endif
 
-// A panel's columns of a product, from `column` on, and where to ask for the panel behind it.
+// A panel's columns of a product, from `column` on, and what is left to ask for.
 template <typename T>
 struct PanelPart {
   const TileProduct<T>& p;
   int64_t column;
-  const T *panel, *next;
+  const T *panel, *ahead;
 };
 
 // kRows x kVectors of the product, from row `row` on; `c` may be a copy of that part of its c.
@@ -193,12 +220,12 @@ inline void multiply_tile(const PanelPart<T>& part, int64_t row, const float* st
   const int64_t chains = p.depth > 0 ? (p.depth + kLongestChain - 1) / kLongestChain : 1;
   const int64_t chain = (steps + chains - 1) / chains;
   const T* a = p.a + row * p.a_stride;
-  TileEnd end{c, c_stride, start, p.factor ? p.factor + row : nullptr, p.add};
+  TileEnd end{c, c_stride, start, p.add && p.factor ? p.factor + row : nullptr, p.add};
   int64_t first = 0;
   do {  // once without depth, too: what is added is
     accumulate<kRows, kVectors, kAhead>(
         a + first * kStep<T>, p.a_stride, part.panel + first * kStep<T> * kVectors * kLanes,
-        smaller(chain, steps - first), end, kAhead ? part.next + asked_for<T>(first) : nullptr);
+        smaller(chain, steps - first), end, kAhead ? part.ahead + asked_for<T>(first) : nullptr);
     end = {c, c_stride, nullptr, nullptr, true};
     first += chain;
   } while (first < steps);
@@ -246,14 +273,16 @@ inline void multiply_rows(const PanelPart<T>& part, int64_t row) {
                                             p.c + row * p.c_stride + part.column, p.c_stride);
 }
 
-// Each tile asks for its share of the next panel.
-template <typename T, int kVectors, bool kAhead>
-void multiply_panel(PanelPart<T> part, int64_t begin, int64_t end) {
-  const int64_t share = asked_for<T>(padded_depth<T>(part.p.depth) / kStep<T>);
+template <typename T, int kVectors>
+void multiply_panel(PanelPart<T>& part, int64_t begin, int64_t end) {
+  const int64_t asked = asked_for<T>(padded_depth<T>(part.p.depth) / kStep<T>);
   int64_t row = begin;
+  for (; row + kTileRows <= end && part.ahead < part.p.ahead_end; row += kTileRows) {
+    multiply_rows<T, kTileRows, kVectors, true>(part, row);
+    part.ahead += asked;
+  }
   for (; row + kTileRows <= end; row += kTileRows) {
-    multiply_rows<T, kTileRows, kVectors, kAhead>(part, row);
-    part.next += share;
+    multiply_rows<T, kTileRows, kVectors, false>(part, row);
   }
   if (kTileRows > 4 && row + 4 <= end) {
     multiply_rows<T, 4, kVectors, false>(part, row);
@@ -269,32 +298,23 @@ int64_t panel_size(int64_t depth, int64_t columns) {
   return padded_depth<T>(depth) * vectors_for(columns) * kLanes;
 }
 
-template <typename T, int kVectors>
-void multiply_panel(const PanelPart<T>& part, int64_t begin, int64_t end) {
-  part.p.from_memory ? multiply_panel<T, kVectors, true>(part, begin, end)
-                     : multiply_panel<T, kVectors, false>(part, begin, end);
-}
-
 template <typename T>
 void multiply(const TileProduct<T>& p) {
   const int64_t depth = padded_depth<T>(p.depth);
-  for (int64_t begin = 0; begin < p.rows; begin += kRowBlock) {
-    const int64_t end = smaller(begin + kRowBlock, p.rows);
-    for (int64_t column = 0; column < p.columns; column += kPanelColumns) {
-      const int64_t vectors = smaller(kTileVectors, vectors_for(p.columns - column));
-      const T* panel = p.panels + depth * column;
-      const PanelPart<T> part{p, column, panel, panel + depth * vectors * kLanes};
-      switch (vectors) {
-        case 1:
-          multiply_panel<T, 1>(part, begin, end);
-          break;
-        case 2:
-          multiply_panel<T, 2>(part, begin, end);
-          break;
-        default:
-          multiply_panel<T, kTileVectors>(part, begin, end);
-      }
+  const T* ahead = p.ahead;
+  for (int64_t column = 0; column < p.columns; column += kPanelColumns) {
+    PanelPart<T> part{p, column, p.panels + depth * column, ahead};
+    switch (smaller(kTileVectors, vectors_for(p.columns - column))) {
+      case 1:
+        multiply_panel<T, 1>(part, 0, p.rows);
+        break;
+      case 2:
+        multiply_panel<T, 2>(part, 0, p.rows);
+        break;
+      default:
+        multiply_panel<T, kTileVectors>(part, 0, p.rows);
     }
+    ahead = part.ahead;
   }
 }
 
@@ -388,25 +408,39 @@ void pack(const Bf16* x, int64_t stride, int64_t depth, int64_t columns, Bf16* p
 }
 #endif
 
+// Rows whose maxima are found before any exponential waits for one.
+constexpr int64_t kSoftmaxRows = 8;
+
 template <typename T>
 void softmax(const TileSoftmax<T>& block) {
-  for (int64_t row = 0; row < block.rows; ++row) {
-    const float* scores = block.scores + row * block.stride;
-    T* weights = block.weights + row * block.weights_stride;
-    Vec most = load(scores);
-    for (int64_t j = kLanes; j < block.columns; j += kLanes) most = larger(most, load(scores + j));
-    const float found = largest_of(most) * block.scale, before = block.maximum[row];
-    const float maximum = found > before ? found : before;
-    Vec total = {};
-    for (int64_t j = 0; j < block.columns; j += kLanes) {
-      const Vec weight = exp2_of<T>(load(scores + j) * block.scale - maximum);
-      total += weight;
-      store(weights + j, weight);
+  const int64_t columns = block.columns;  // else read anew after each store
+  const float scale = block.scale;
+  for (int64_t first = 0; first < block.rows; first += kSoftmaxRows) {
+    const int64_t end = smaller(first + kSoftmaxRows, block.rows);
+    for (int64_t row = first; row < end; ++row) {
+      const float* scores = block.scores + row * block.stride;
+      Vec most = load(scores);
+      for (int64_t j = kLanes; j < columns; j += kLanes) {
+        most = larger(most, load(scores + j));
+      }
+      const float found = largest_of(most) * scale, before = block.maximum[row];
+      block.maximum[row] = found > before ? found : before;
+      block.factor[row] = before - block.maximum[row];
     }
-    const float factor = exp2_of(all(before - maximum))[0];
-    block.factor[row] = factor;
-    block.maximum[row] = maximum;
-    block.sum[row] = block.sum[row] * factor + sum_of(total);
+    for (int64_t row = first; row < end; ++row) {
+      const float* scores = block.scores + row * block.stride;
+      T* weights = block.weights + row * block.weights_stride;
+      const float maximum = block.maximum[row];
+      Vec total = {};
+      for (int64_t j = 0; j < columns; j += kLanes) {
+        const Vec weight = exp2_of<T>(load(scores + j) * scale - maximum);
+        total += weight;
+        store(weights + j, weight);
+      }
+      const float factor = exp2_of(all(block.factor[row]))[0];
+      block.factor[row] = factor;
+      block.sum[row] = block.sum[row] * factor + sum_of(total);
+    }
   }
 }
 
@@ -447,7 +481,7 @@ constexpr Tiles<T> tiles(const char* name) {
           .lanes = kLanes,
           .panel_columns = kPanelColumns,
           .key_block = 240,  // whole panels of every instruction set
-          .rows_of_thread = 64,
+          .row_block = 256,
           .panel_size = panel_size<T>,
           .pack = pack<T>,
           .pack_transposed = pack_transposed<T>,

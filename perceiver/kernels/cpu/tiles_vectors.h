@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 #include <string.h>
-#ifdef __AVX512F__
+#if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -39,7 +39,13 @@ typedef uint16_t LooseHalfVec __attribute__((vector_size(kVectorBytes / 2), alig
 inline Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
 inline void store(float* p, Vec x) { *reinterpret_cast<LooseVec*>(p) = x; }
 inline Vec all(float x) { return x - Vec{}; }
+#if defined(__AVX512F__)
+inline Vec larger(Vec a, Vec b) { return _mm512_max_ps(a, b); }
+#elif defined(__AVX2__)
+inline Vec larger(Vec a, Vec b) { return _mm256_max_ps(a, b); }
+#else
 inline Vec larger(Vec a, Vec b) { return a > b ? a : b; }
+#endif
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 inline Vec load(const Bf16* p) {
