@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "perceiver/core/repeated.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int64_t kQueryChunk = 2048;  // queries that share the packing of a block of keys
 constexpr int64_t kFewestKeys = 480;   // that are worth a thread of their own
+constexpr int64_t kMergedRows = 64;    // queries whose shares a thread puts together at once
 constexpr float kLog2E = 1.44269504f;
 
 // How the work is cut: all threads must be busy for few queries with many keys and the reverse.
@@ -26,13 +28,14 @@ struct Cut {
 
 Cut cut_work(int64_t heads, int64_t queries, int64_t keys) {
   const int64_t threads = at::get_num_threads();
-  int64_t chunks = (queries + kQueryChunk - 1) / kQueryChunk;
+  const int64_t chunks = (queries + kQueryChunk - 1) / kQueryChunk;
   if (heads * chunks < threads && keys >= queries) {
     const int64_t wanted = (threads + heads * chunks - 1) / (heads * chunks);
-    return {chunks, std::clamp<int64_t>(keys / kFewestKeys, 1, wanted)};
+    const int64_t shares = std::min(keys / kFewestKeys, wanted);
+    if (shares > 1) return {chunks, shares};
   }
-  if (heads * chunks % threads != 0) chunks = round_up(chunks, threads);
-  return {std::min(chunks, std::max<int64_t>(1, queries / 8)), 1};
+  const int64_t even = round_up(chunks, threads / std::gcd(heads, threads));
+  return {std::min(even, std::max<int64_t>(1, queries / 8)), 1};
 }
 
 template <typename T>
@@ -66,7 +69,7 @@ class StreamCall {
     if (cut_.key_shares == 1) {
       share_out(pieces, [&](int64_t i) { run_piece(i); });
     } else {
-      for (int64_t i = 0; i < pieces; ++i) run_shared(i);
+      run_shares(pieces);
     }
     if (in_.key_places) add_place_values();
     return out_;
@@ -149,38 +152,46 @@ class StreamCall {
     return partial;
   }
 
+  // One of a batch's, by its place among all of them.
+  Head<T> head(int64_t index) const { return head(index / heads_, index % heads_); }
+
   void run_piece(int64_t piece) {
-    const int64_t head_index = piece / cut_.query_chunks;
-    const Head<T> head = this->head(head_index / heads_, head_index % heads_);
+    const Head<T> head = this->head(piece / cut_.query_chunks);
     const Range queries = queries_of(piece);
     ScratchFrame scratch;
     const Partial all = partial(queries.size(), scratch);
     Streamer<T>(tiles_, head).run(queries, {0, keys_}, all);
-    finish(head_index, queries, all);
+    finish(piece, {0, queries.size()}, all);
   }
 
-  // Few queries: each thread takes a share of the keys, and the shares are put together.
-  void run_shared(int64_t piece) {
-    const int64_t head_index = piece / cut_.query_chunks;
-    const Head<T> head = this->head(head_index / heads_, head_index % heads_);
-    const Range queries = queries_of(piece);
-    const int64_t share =
-        round_up((keys_ + cut_.key_shares - 1) / cut_.key_shares, tiles_.key_block);
+  // Few queries: each piece's keys are shared out, and the shares put together.
+  void run_shares(int64_t pieces) {
+    const int64_t shares = cut_.key_shares;
+    const int64_t keys = round_up((keys_ + shares - 1) / shares, tiles_.key_block);
     ScratchFrame scratch;
     std::vector<Partial> parts;
-    for (int64_t i = 0; i < cut_.key_shares; ++i) {
-      parts.push_back(partial(queries.size(), scratch));
-    }
-    share_out(cut_.key_shares, [&](int64_t i) {
-      const int64_t first = std::min(i * share, keys_);
-      Streamer<T>(tiles_, head).run(queries, {first, std::min(first + share, keys_)}, parts[i]);
+    for (int64_t i = 0; i < pieces * shares; ++i) parts.push_back(partial(chunk_, scratch));
+    share_out(pieces * shares, [&](int64_t i) {
+      const Head<T> head = this->head(i / shares / cut_.query_chunks);
+      const int64_t first = std::min(i % shares * keys, keys_);
+      Streamer<T>(tiles_, head)
+          .run(queries_of(i / shares), {first, std::min(first + keys, keys_)}, parts[i]);
     });
-    for (size_t i = 1; i < parts.size(); ++i) merge(parts[0], parts[i], queries.size());
-    finish(head_index, queries, parts[0]);
+    const int64_t blocks = (chunk_ + kMergedRows - 1) / kMergedRows;
+    share_out(pieces * blocks, [&](int64_t i) {
+      const int64_t piece = i / blocks, queries = queries_of(piece).size();
+      const int64_t first = std::min(i % blocks * kMergedRows, queries);
+      const Range rows{first, std::min(first + kMergedRows, queries)};
+      const Partial& all = parts[piece * shares];
+      for (int64_t share = 1; share < shares; ++share) {
+        merge(all, parts[piece * shares + share], rows);
+      }
+      finish(piece, rows, all);
+    });
   }
 
-  static void merge(const Partial& into, const Partial& from, int64_t rows) {
-    for (int64_t i = 0; i < rows; ++i) {
+  static void merge(const Partial& into, const Partial& from, Range rows) {
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
       const float maximum = std::max(into.maximum[i], from.maximum[i]);
       const float a = std::exp2(into.maximum[i] - maximum),
                   b = std::exp2(from.maximum[i] - maximum);
@@ -198,17 +209,20 @@ class StreamCall {
     }
   }
 
-  void finish(int64_t head_index, Range queries, const Partial& all) {
-    T* out = static_cast<T*>(out_.data_ptr()) + head_index / heads_ * out_.stride(0) +
-             head_index % heads_ * out_.stride(1);
-    for (int64_t i = 0; i < queries.size(); ++i) {
+  // Some rows of a piece.
+  void finish(int64_t piece, Range rows, const Partial& all) {
+    const int64_t head = piece / cut_.query_chunks;
+    T* out = static_cast<T*>(out_.data_ptr()) + head / heads_ * out_.stride(0) +
+             head % heads_ * out_.stride(1);
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      const int64_t query = queries_of(piece).begin + i;
       // No key seen: the sum is 0 and the row is zeros.
       const float factor = all.sum[i] > 0.0f ? 1.0f / all.sum[i] : 0.0f;
       tiles_.scale(all.weighted + i * all.stride, factor, v_channels_,
-                   out + (queries.begin + i) * out_.stride(2));
-      if (all.along) finish_places(head_index * queries_ + queries.begin + i, i, all, factor);
+                   out + query * out_.stride(2));
+      if (all.along) finish_places(head * queries_ + query, i, all, factor);
       if (log_sum_) {
-        log_sum_[head_index * queries_ + queries.begin + i] =
+        log_sum_[head * queries_ + query] =
             (all.maximum[i] + (all.sum[i] > 0.0f ? std::log2(all.sum[i]) : 0.0f)) / kLog2E;
       }
     }

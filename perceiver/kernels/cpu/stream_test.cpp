@@ -1,10 +1,23 @@
 #include "perceiver/kernels/cpu/stream.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 namespace perceiver {
 namespace {
+
+// While it lives, work is cut for so many threads.
+class ThreadsScope {
+ public:
+  explicit ThreadsScope(int threads) { at::set_num_threads(threads); }
+  ~ThreadsScope() { at::set_num_threads(before_); }
+  ThreadsScope(const ThreadsScope&) = delete;
+
+ private:
+  int before_ = at::get_num_threads();
+};
+constexpr int kThreads[] = {1, 3, 16};
 
 struct Shape {
   const char* name;
@@ -15,7 +28,7 @@ const Shape kShapes[] = {
     {"flow_encode", 1, 1, 70, 3001, 322, 322}, {"flow_decode", 1, 1, 4100, 130, 322, 322},
     {"language", 2, 8, 33, 300, 32, 160},      {"one_query", 3, 1, 1, 700, 1024, 1024},
     {"odd_channels", 1, 2, 65, 241, 17, 5},    {"one_key", 2, 2, 9, 1, 16, 8},
-    {"no_whole_vector", 1, 1, 3, 7, 3, 3},
+    {"no_whole_vector", 1, 1, 3, 7, 3, 3},     {"few_heads", 1, 3, 100, 2100, 32, 40},
 };
 
 class StreamTest : public testing::TestWithParam<Shape> {
@@ -60,6 +73,14 @@ class StreamTest : public testing::TestWithParam<Shape> {
 };
 
 TEST_P(StreamTest, IsAsExactAsTheDefinition) { expect_exact(); }
+
+TEST_P(StreamTest, IsAsExactHoweverManyThreadsThereAre) {
+  for (const int threads : kThreads) {
+    const ThreadsScope scope(threads);
+    SCOPED_TRACE(threads);
+    expect_exact();
+  }
+}
 
 TEST_P(StreamTest, TakesMaskAndBiasOfKeys) {
   const Shape& s = GetParam();
@@ -144,14 +165,18 @@ class GridStreamTest : public testing::TestWithParam<GridShape> {
   double scale = 1.0;
 };
 
-TEST_P(GridStreamTest, KeysAreAsExactAsTheirElements) {
-  const Tensor got =
-      attend_stream({.q = content_of_other(),
-                     .k = grid.content.unsqueeze(1),
-                     .scale = scale,
-                     .key_places = scores_of_keys(grid.places, grid.first, places_of_other())});
+TEST_P(GridStreamTest, KeysAreAsExactAsTheirElementsHoweverManyThreadsThereAre) {
   const Tensor exact = keys_plain(at::kDouble);
-  EXPECT_LE(apart(got.squeeze(1), exact), 2 * apart(keys_plain(at::kFloat), exact) + 2e-6);
+  for (const int threads : kThreads) {
+    const ThreadsScope scope(threads);
+    const Tensor got =
+        attend_stream({.q = content_of_other(),
+                       .k = grid.content.unsqueeze(1),
+                       .scale = scale,
+                       .key_places = scores_of_keys(grid.places, grid.first, places_of_other())});
+    EXPECT_LE(apart(got.squeeze(1), exact), 2 * apart(keys_plain(at::kFloat), exact) + 2e-6)
+        << threads << " threads";
+  }
 }
 
 TEST_P(GridStreamTest, QueriesAreAsExactAsTheirElements) {
