@@ -152,20 +152,10 @@ void multiply_groups(const TileProduct<Bf16>& p, int64_t begin, int64_t end, int
 
 // Rows [begin, end): whole units, or fewer than one.
 void multiply_block(const TileProduct<Bf16>& p, int64_t begin, int64_t end) {
-  const int64_t depth = padded_depth<Bf16>(p.depth);
-  for (int64_t column = 0; column < p.columns; column += kPanelColumns) {
-    const Bf16* panel = p.panels + depth * column;
-    switch (smaller(kTileVectors, vectors_for(p.columns - column))) {
-      case 1:
-        multiply_groups<1>(p, begin, end, column, panel);
-        break;
-      case 2:
-        multiply_groups<2>(p, begin, end, column, panel);
-        break;
-      default:
-        multiply_groups<3>(p, begin, end, column, panel);
-    }
-  }
+  for_panels(p.columns, [&]<int kVectors>(int64_t column) {
+    multiply_groups<kVectors>(p, begin, end, column,
+                              p.panels + padded_depth<Bf16>(p.depth) * column);
+  });
 }
 
 // `ahead` is left to the CPU: lines that are asked for are in the way of those that registers are

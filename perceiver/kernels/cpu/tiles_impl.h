@@ -133,25 +133,21 @@ template <int kRows, int kVectors>
 inline __attribute__((always_inline)) void finish_tile(const TileEnd& end,
                                                        Vec (&sums)[kRows][kVectors]) {
   if (end.start) {
-    for_tile<kRows, kVectors>([&](int i, int j) __attribute__((always_inline)) {
-      sums[i][j] += load(end.start + j * kLanes);
-    });
+    for_tile<kRows, kVectors>([&](int i, int j) { sums[i][j] += load(end.start + j * kLanes); });
   }
-  const auto put_each = [&](const auto& value) __attribute__((always_inline)) {
+  const auto put_each = [&](const auto& value) {
     float* c = end.c;
-    for_tile<kRows, kVectors>([&](int i, int j) __attribute__((always_inline)) {
+    for_tile<kRows, kVectors>([&](int i, int j) {
       store(c + j * kLanes, value(sums[i][j], c + j * kLanes, i));
       if (j == kVectors - 1) c += end.c_stride;
     });
   };
   if (end.factor) {
-    put_each([&](Vec sum, const float* at, int i)
-                 __attribute__((always_inline)) { return sum + load(at) * end.factor[i]; });
+    put_each([&](Vec sum, const float* at, int i) { return sum + load(at) * end.factor[i]; });
   } else if (end.add) {
-    put_each([](Vec sum, const float* at, int)
-                 __attribute__((always_inline)) { return sum + load(at); });
+    put_each([](Vec sum, const float* at, int) { return sum + load(at); });
   } else {
-    put_each([](Vec sum, const float*, int) __attribute__((always_inline)) { return sum; });
+    put_each([](Vec sum, const float*, int) { return sum; });
   }
 }
 
@@ -161,18 +157,16 @@ __attribute__((noinline)) void accumulate(const float* a, int64_t stride, const 
                                           int64_t steps, const TileEnd& end,
                                           const float* ahead = nullptr) {
   Vec sums[kRows][kVectors];
-  for_tile<kRows, kVectors>([&](int i, int j)
-                                __attribute__((always_inline)) { sums[i][j] = Vec{}; });
-  for_steps<kAhead>(
-      steps, ahead, [&](int64_t k) __attribute__((always_inline)) {
-        Vec b[kVectors], x;
-        for_tile<kRows, kVectors>([&](int i, int j) __attribute__((always_inline)) {
-          if (i == 0) b[j] = load(panel + j * kLanes);
-          if (j == 0) x = all(a[i * stride + k]);
-          sums[i][j] += x * b[j];
-        });
-        panel += kVectors * kLanes;
-      });
+  for_tile<kRows, kVectors>([&](int i, int j) { sums[i][j] = Vec{}; });
+  for_steps<kAhead>(steps, ahead, [&](int64_t k) {
+    Vec b[kVectors], x;
+    for_tile<kRows, kVectors>([&](int i, int j) {
+      if (i == 0) b[j] = load(panel + j * kLanes);
+      if (j == 0) x = all(a[i * stride + k]);
+      sums[i][j] += x * b[j];
+    });
+    panel += kVectors * kLanes;
+  });
   finish_tile(end, sums);
 }
 
@@ -182,22 +176,20 @@ __attribute__((noinline)) void accumulate(const Bf16* a, int64_t stride, const B
                                           int64_t steps, const TileEnd& end,
                                           const Bf16* ahead = nullptr) {
   Vec sums[kRows][kVectors];
-  for_tile<kRows, kVectors>([&](int i, int j)
-                                __attribute__((always_inline)) { sums[i][j] = Vec{}; });
-  for_steps<kAhead>(
-      steps, ahead, [&](int64_t k) __attribute__((always_inline)) {
-        __m512bh b[kVectors], x;
-        for_tile<kRows, kVectors>([&](int i, int j) __attribute__((always_inline)) {
-          if (i == 0) b[j] = (__m512bh)_mm512_loadu_si512(panel + 2 * j * kLanes);
-          if (j == 0) {
-            int32_t pair;
-            memcpy(&pair, a + i * stride + 2 * k, 4);
-            x = (__m512bh)_mm512_set1_epi32(pair);
-          }
-          sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
-        });
-        panel += 2 * kVectors * kLanes;
-      });
+  for_tile<kRows, kVectors>([&](int i, int j) { sums[i][j] = Vec{}; });
+  for_steps<kAhead>(steps, ahead, [&](int64_t k) {
+    __m512bh b[kVectors], x;
+    for_tile<kRows, kVectors>([&](int i, int j) {
+      if (i == 0) b[j] = (__m512bh)_mm512_loadu_si512(panel + 2 * j * kLanes);
+      if (j == 0) {
+        int32_t pair;
+        memcpy(&pair, a + i * stride + 2 * k, 4);
+        x = (__m512bh)_mm512_set1_epi32(pair);
+      }
+      sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
+    });
+    panel += 2 * kVectors * kLanes;
+  });
   finish_tile(end, sums);
 }
 #endif
@@ -274,21 +266,22 @@ inline void multiply_rows(const PanelPart<T>& part, int64_t row) {
 }
 
 template <typename T, int kVectors>
-void multiply_panel(PanelPart<T>& part, int64_t begin, int64_t end) {
+void multiply_panel(PanelPart<T>& part) {
+  const int64_t rows = part.p.rows;
   const int64_t asked = asked_for<T>(padded_depth<T>(part.p.depth) / kStep<T>);
-  int64_t row = begin;
-  for (; row + kTileRows <= end && part.ahead < part.p.ahead_end; row += kTileRows) {
+  int64_t row = 0;
+  for (; row + kTileRows <= rows && part.ahead < part.p.ahead_end; row += kTileRows) {
     multiply_rows<T, kTileRows, kVectors, true>(part, row);
     part.ahead += asked;
   }
-  for (; row + kTileRows <= end; row += kTileRows) {
+  for (; row + kTileRows <= rows; row += kTileRows) {
     multiply_rows<T, kTileRows, kVectors, false>(part, row);
   }
-  if (kTileRows > 4 && row + 4 <= end) {
+  if (kTileRows > 4 && row + 4 <= rows) {
     multiply_rows<T, 4, kVectors, false>(part, row);
     row += 4;
   }
-  for (; row < end; ++row) multiply_rows<T, 1, kVectors, false>(part, row);
+  for (; row < rows; ++row) multiply_rows<T, 1, kVectors, false>(part, row);
 }
 
 inline int64_t vectors_for(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
@@ -298,24 +291,31 @@ int64_t panel_size(int64_t depth, int64_t columns) {
   return padded_depth<T>(depth) * vectors_for(columns) * kLanes;
 }
 
-template <typename T>
-void multiply(const TileProduct<T>& p) {
-  const int64_t depth = padded_depth<T>(p.depth);
-  const T* ahead = p.ahead;
-  for (int64_t column = 0; column < p.columns; column += kPanelColumns) {
-    PanelPart<T> part{p, column, p.panels + depth * column, ahead};
-    switch (smaller(kTileVectors, vectors_for(p.columns - column))) {
+// f.operator()<n>(column) for the first column of each panel, n being its vectors.
+template <typename F>
+inline void for_panels(int64_t columns, const F& f) {
+  for (int64_t column = 0; column < columns; column += kPanelColumns) {
+    switch (smaller(kTileVectors, vectors_for(columns - column))) {
       case 1:
-        multiply_panel<T, 1>(part, 0, p.rows);
+        f.template operator()<1>(column);
         break;
       case 2:
-        multiply_panel<T, 2>(part, 0, p.rows);
+        f.template operator()<2>(column);
         break;
       default:
-        multiply_panel<T, kTileVectors>(part, 0, p.rows);
+        f.template operator()<kTileVectors>(column);
     }
-    ahead = part.ahead;
   }
+}
+
+template <typename T>
+void multiply(const TileProduct<T>& p) {
+  PanelPart<T> part{p, 0, p.panels, p.ahead};
+  for_panels(p.columns, [&]<int kVectors>(int64_t column) {
+    part.column = column;
+    part.panel = p.panels + padded_depth<T>(p.depth) * column;
+    multiply_panel<T, kVectors>(part);
+  });
 }
 
 // Element [k, j] of a panel of this width.

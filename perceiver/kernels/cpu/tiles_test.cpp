@@ -1,5 +1,6 @@
 #include "perceiver/kernels/cpu/tiles.h"
 
+#include <c10/util/BFloat16.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -19,6 +20,9 @@ void put(float& to, float x) { to = x; }
 void put(Bf16& to, float x) {
   to.bits = static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);  // has no more bits
 }
+
+float got(float x) { return x; }
+float got(Bf16 x) { return std::bit_cast<float>(uint32_t{x.bits} << 16); }
 
 struct Sizes {
   int64_t rows, depth, columns;
@@ -130,6 +134,27 @@ TEST_P(TilesTest, WhatIsAddedIsAdded) {
         const float before = problem.before[i * columns + j];
         return problem.start[j] + (with_factor ? problem.factor[i] * before : before);
       })) << tiles.name;
+    }
+  });
+}
+
+TEST_P(TilesTest, ResultsThatGoElsewhereAreRoundedToTheNearest) {
+  for_each_type([]<typename T>(const Tiles<T>& tiles) {
+    const Problem<T> problem(tiles, GetParam());
+    const int64_t columns = GetParam().columns, stride = columns + 3;
+    std::vector<T> out(GetParam().rows * stride);
+    TileProduct<T> product = problem.product();
+    product.start = problem.start.data();
+    product.out = out.data(), product.out_stride = stride;
+    tiles.multiply(product);
+    const std::vector<float> exact =
+        problem.expected([&](int64_t, int64_t j) { return problem.start[j]; });
+    for (int64_t i = 0; i < GetParam().rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        const float x = exact[i * columns + j];
+        EXPECT_EQ(got(out[i * stride + j]), sizeof(T) == 4 ? x : float(c10::BFloat16(x)))
+            << tiles.name << ", row " << i << ", column " << j;
+      }
     }
   });
 }
