@@ -24,7 +24,8 @@ constexpr Shape kShapes[] = {
     {"language_layer", 256, 1280, 1280}, {"imagenet_layer", 512, 1024, 1024},
     {"flow_layer", 2048, 512, 1536},     {"language_scores", 64, 32, 240},
     {"language_values", 64, 240, 160},   {"flow_scores", 64, 64, 240},
-    {"flow_values", 64, 240, 322},
+    {"flow_values", 64, 240, 322},       {"flow_content", 64, 240, 64},
+    {"one_vector", 64, 512, 8},
 };
 
 float drawn(std::mt19937& random) { return std::normal_distribution<float>()(random); }

@@ -10,6 +10,10 @@ namespace {
 
 constexpr int kTileVectors = 3;  // with kTileRows: as many sums as fit in the registers
 constexpr int kPanelColumns = kTileVectors * kLanes;
+// The last panel may be narrower, and few sums would wait for each other.
+constexpr int rows_of_tile(int vectors) {
+  return vectors == kTileVectors ? kTileRows : vectors == 2 ? kTileRows * 3 / 2 : 12;
+}
 constexpr int64_t kLongestChain = 256;  // additions to one sum
 
 // 2^x of x within a half of zero (minimax; with its rounding, within 1e-7), for results in T.
@@ -122,9 +126,9 @@ struct TileEnd {
 // first line of `accumulate` to the last (GCC kept an array of them, cleared and written out).
 template <int kRows, int kVectors, typename F>
 inline __attribute__((always_inline)) void for_tile(const F& f) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int j = 0; j < kVectors; ++j) f(i, j);
   }
 }
@@ -267,20 +271,16 @@ inline void multiply_rows(const PanelPart<T>& part, int64_t row) {
 
 template <typename T, int kVectors>
 void multiply_panel(PanelPart<T>& part) {
+  constexpr int kRows = rows_of_tile(kVectors);
   const int64_t rows = part.p.rows;
   const int64_t asked = asked_for<T>(padded_depth<T>(part.p.depth) / kStep<T>);
   int64_t row = 0;
-  for (; row + kTileRows <= rows && part.ahead < part.p.ahead_end; row += kTileRows) {
-    multiply_rows<T, kTileRows, kVectors, true>(part, row);
+  for (; row + kRows <= rows && part.ahead < part.p.ahead_end; row += kRows) {
+    multiply_rows<T, kRows, kVectors, true>(part, row);
     part.ahead += asked;
   }
-  for (; row + kTileRows <= rows; row += kTileRows) {
-    multiply_rows<T, kTileRows, kVectors, false>(part, row);
-  }
-  if (kTileRows > 4 && row + 4 <= rows) {
-    multiply_rows<T, 4, kVectors, false>(part, row);
-    row += 4;
-  }
+  for (; row + kRows <= rows; row += kRows) multiply_rows<T, kRows, kVectors, false>(part, row);
+  for (; row + 4 <= rows; row += 4) multiply_rows<T, 4, kVectors, false>(part, row);
   for (; row < rows; ++row) multiply_rows<T, 1, kVectors, false>(part, row);
 }
 
