@@ -30,8 +30,9 @@ ScratchFrame::~ScratchFrame() { taken = mark_; }
 void* ScratchFrame::take_bytes(int64_t bytes) {
   if (taken == static_cast<int64_t>(blocks.size())) blocks.emplace_back();
   Block& block = blocks[taken++];
-  if (!block.memory || block.bytes < bytes) {  // a piece of nothing has an address, too
-    block.memory.reset();                      // first, so that both are never held
+  const bool is_new = !block.memory;  // a piece of nothing has an address, too
+  if (is_new || block.bytes < bytes) {
+    block.memory.reset();  // first, so that both are never held
     block.memory.reset(::operator new(bytes, kCacheLine));
     block.bytes = bytes;
   }

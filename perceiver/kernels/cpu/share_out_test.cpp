@@ -1,6 +1,5 @@
 #include "perceiver/kernels/cpu/share_out.h"
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,16 +8,14 @@
 #include <thread>
 #include <vector>
 
+#include "perceiver/kernels/cpu/threads_test.h"
+
 namespace perceiver {
 namespace {
 
 class ShareOutTest : public testing::TestWithParam<int> {
- protected:
-  void SetUp() override { at::set_num_threads(GetParam()); }
-  void TearDown() override { at::set_num_threads(before_); }
-
  private:
-  int before_ = at::get_num_threads();
+  ThreadsScope threads_{GetParam()};
 };
 
 TEST_P(ShareOutTest, EachPartIsDoneOnce) {

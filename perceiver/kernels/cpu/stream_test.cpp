@@ -1,22 +1,13 @@
 #include "perceiver/kernels/cpu/stream.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+
+#include "perceiver/kernels/cpu/threads_test.h"
 
 namespace perceiver {
 namespace {
 
-// While it lives, work is cut for so many threads.
-class ThreadsScope {
- public:
-  explicit ThreadsScope(int threads) { at::set_num_threads(threads); }
-  ~ThreadsScope() { at::set_num_threads(before_); }
-  ThreadsScope(const ThreadsScope&) = delete;
-
- private:
-  int before_ = at::get_num_threads();
-};
 constexpr int kThreads[] = {1, 3, 16};
 
 struct Shape {

@@ -155,48 +155,38 @@ inline __attribute__((always_inline)) void finish_tile(const TileEnd& end,
   }
 }
 
-// a [kRows, depth] * panel. Not inlined: on its own, the compiler keeps every sum in a register.
-template <int kRows, int kVectors, bool kAhead = false>
-__attribute__((noinline)) void accumulate(const float* a, int64_t stride, const float* panel,
-                                          int64_t steps, const TileEnd& end,
-                                          const float* ahead = nullptr) {
-  Vec sums[kRows][kVectors];
-  for_tile<kRows, kVectors>([&](int i, int j) { sums[i][j] = Vec{}; });
-  for_steps<kAhead>(steps, ahead, [&](int64_t k) {
-    Vec b[kVectors], x;
-    for_tile<kRows, kVectors>([&](int i, int j) {
-      if (i == 0) b[j] = load(panel + j * kLanes);
-      if (j == 0) x = all(a[i * stride + k]);
-      sums[i][j] += x * b[j];
-    });
-    panel += kVectors * kLanes;
-  });
-  finish_tile(end, sums);
-}
+// What a step takes of a row of a, of a vector of the panel, and does with both.
+inline Vec of_row(const float* a) { return all(*a); }
+inline Vec of_panel(const float* panel) { return load(panel); }
+inline Vec multiply_add(Vec sum, Vec a, Vec b) { return sum + a * b; }
 
 #ifdef __AVX512BF16__
-template <int kRows, int kVectors, bool kAhead = false>
-__attribute__((noinline)) void accumulate(const Bf16* a, int64_t stride, const Bf16* panel,
-                                          int64_t steps, const TileEnd& end,
-                                          const Bf16* ahead = nullptr) {
+inline __m512bh of_row(const Bf16* a) {
+  int32_t pair;
+  memcpy(&pair, a, 4);
+  return (__m512bh)_mm512_set1_epi32(pair);
+}
+inline __m512bh of_panel(const Bf16* panel) { return (__m512bh)_mm512_loadu_si512(panel); }
+inline Vec multiply_add(Vec sum, __m512bh a, __m512bh b) { return _mm512_dpbf16_ps(sum, a, b); }
+#endif
+
+// a [kRows, depth] * panel. Not inlined: on its own, the compiler keeps every sum in a register.
+template <int kRows, int kVectors, bool kAhead = false, typename T>
+__attribute__((noinline)) void accumulate(const T* a, int64_t stride, const T* panel, int64_t steps,
+                                          const TileEnd& end, const T* ahead = nullptr) {
   Vec sums[kRows][kVectors];
   for_tile<kRows, kVectors>([&](int i, int j) { sums[i][j] = Vec{}; });
   for_steps<kAhead>(steps, ahead, [&](int64_t k) {
-    __m512bh b[kVectors], x;
+    decltype(of_panel(panel)) b[kVectors], x;
     for_tile<kRows, kVectors>([&](int i, int j) {
-      if (i == 0) b[j] = (__m512bh)_mm512_loadu_si512(panel + 2 * j * kLanes);
-      if (j == 0) {
-        int32_t pair;
-        memcpy(&pair, a + i * stride + 2 * k, 4);
-        x = (__m512bh)_mm512_set1_epi32(pair);
-      }
-      sums[i][j] = _mm512_dpbf16_ps(sums[i][j], x, b[j]);
+      if (i == 0) b[j] = of_panel(panel + j * kStep<T> * kLanes);
+      if (j == 0) x = of_row(a + i * stride + k * kStep<T>);
+      sums[i][j] = multiply_add(sums[i][j], x, b[j]);
     });
-    panel += 2 * kVectors * kLanes;
+    panel += kVectors * kStep<T> * kLanes;
   });
   finish_tile(end, sums);
 }
-#endif
 
 // A panel's columns of a product, from `column` on, and what is left to ask for.
 template <typename T>

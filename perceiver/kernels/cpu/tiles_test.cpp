@@ -168,7 +168,8 @@ TEST_P(TilesTest, BothWaysOfPackingGiveTheSamePanels) {
   });
 }
 
-// Around every tile there is: of 4, 8, 16 and 32 rows, of 12, 24 and 48 columns, of 32 channels.
+// Around every tile there is: of 4, 6, 8, 12, 16 and 32 rows, of 12, 24 and 48 columns, of 32
+// channels.
 constexpr Sizes kSizes[] = {{1, 1, 1},     {1, 64, 48},   {3, 7, 5},      {4, 33, 12},
                             {8, 32, 49},   {9, 31, 24},   {15, 34, 47},   {16, 32, 16},
                             {17, 65, 33},  {32, 64, 48},  {33, 96, 100},  {48, 100, 17},
