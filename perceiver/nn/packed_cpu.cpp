@@ -46,14 +46,14 @@ class PackedForCpu : public PackedAttend {
   MeasuredRows self(const MeasuredRows& measured) override {
     const Tensor& x = measured.rows;
     count(x, x.size(1), {});
-    Tensor z = rows_of(x).to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+    const Tensor before = rows_of(x).to(at::kFloat);
     const PanelLinear& qkv = made(qkv_, [&] {
       return layer(side_by_side(folded(parts_.norm_q, parts_.q), key_value_map()));
     });
     const int64_t qk = parts_.q->weight.size(0);
-    const Tensor all = qkv.forward(normalised(z, dtype_)).view({x.size(0), x.size(1), -1});
+    const Tensor all = qkv.forward(normalised(before, dtype_)).view({x.size(0), x.size(1), -1});
     const Tensor out = attend_heads(all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
-    output_layer().add_to(z, rows_of(out));
+    const Tensor z = output_layer().sum(rows_of(out), before);
     add_mlp(z);
     return {z.view_as(x).to(x.scalar_type())};
   }
@@ -126,16 +126,14 @@ class PackedForCpu : public PackedAttend {
 
   // What the attention is added to: the queries, or nothing.
   Tensor start(const Tensor& x_q) const {
-    const Tensor rows = x_q.reshape({-1, x_q.size(-1)});
-    if (!parts_.query_residual) return at::zeros_like(rows, rows.options().dtype(at::kFloat));
-    return rows.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true).contiguous();
+    return parts_.query_residual ? rows_of(x_q).to(at::kFloat) : Tensor();
   }
 
   Tensor widened(const Tensor& z) const {
     return widen_.forward(normalised(z, dtype_), activation_of(parts_.semantics.gelu));
   }
 
-  void add_mlp(Tensor& z) {
+  void add_mlp(const Tensor& z) {
     made(narrow_, [&] { return layer(as_map(parts_.narrow)); }).add_to(z, widened(z));
   }
 
@@ -152,11 +150,7 @@ class PackedForCpu : public PackedAttend {
       const FoldedOutput folded = fold_output(parts_);
       return OfBoth{layer(folded.of_sum), layer(folded.of_hidden)};
     });
-    Tensor out = z.of_sum;
-    if (!out.defined()) {
-      out = at::zeros({z.sum.size(0), output.weight.size(0)}, z.sum.options());
-      of.sum.add_to(out, z.sum.to(dtype_));
-    }
+    const Tensor out = z.of_sum.defined() ? z.of_sum : of.sum.sum(z.sum.to(dtype_));
     of.hidden.add_to(out, widened(z.sum));
     return out;
   }
@@ -213,9 +207,7 @@ class PackedForCpu : public PackedAttend {
   Tensor attend_projected(const Tensor& x_q, const Tensor& kv, const AttendMasks& masks) {
     const PanelLinear& q = made(query_, [&] { return layer(folded(parts_.norm_q, parts_.q)); });
     const Tensor out = attend_heads(projected_queries(q, x_q, usual_q_), kv, masks);
-    Tensor z = start(x_q);
-    output_layer().add_to(z, rows_of(out));
-    return z;
+    return output_layer().sum(rows_of(out), start(x_q));
   }
 
   double score_scale() const {
@@ -259,8 +251,7 @@ class PackedForCpu : public PackedAttend {
       nothing.logical_or_(masks.q.logical_not());
     const bool some = nothing.any().item<bool>();
     if (some) out = out.masked_fill(nothing.unsqueeze(-1), 0.0);
-    Tensor z = start(x_q);
-    output.add_to(z, rows_of(out));
+    const Tensor z = output.sum(rows_of(out), start(x_q));
     if (some) z.sub_(nothing.view({-1, 1}) * absorbed.value_bias);
     return z;
   }
@@ -336,10 +327,8 @@ class PackedForCpu : public PackedAttend {
   void make_keys(const Tensor& x_kv, const PanelLinear& keys_values, const PanelLinear& key_bias) {
     const int64_t batch = x_kv.size(0), keys = x_kv.size(1);
     const Tensor normed = normalised(rows_of(x_kv), dtype_);
-    Tensor bias = at::zeros({normed.size(0), 1}, normed.options().dtype(at::kFloat));
-    key_bias.add_to(bias, normed);
     last_keys_ = {keys_values.forward(normed).view({batch, 1, keys, -1}),
-                  bias.view({batch, 1, keys})};
+                  key_bias.sum(normed).view({batch, 1, keys})};
     last_kv_ = x_kv;
     last_version_ = x_kv.is_inference() ? 0 : static_cast<int64_t>(x_kv._version());
   }

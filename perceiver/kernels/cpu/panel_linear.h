@@ -16,13 +16,16 @@ class PanelLinear {
   // x [R, in] -> [R, out], both of the dtype
   Tensor forward(const Tensor& x, Activation activation = Activation::kNone) const;
 
+  // The same in float32, and with `onto` [R, out], float32, added where it is defined.
+  Tensor sum(const Tensor& x, const Tensor& onto = {}) const;
   // z [R, out], float32 += layer(x)
-  void add_to(Tensor& z, const Tensor& x) const;
+  void add_to(const Tensor& z, const Tensor& x) const;
 
  private:
-  template <typename T>
-  void multiply(const Tiles<T>& tiles, const Tensor& x, Tensor* z, Tensor* out,
-                Activation activation) const;
+  // `finish` says where the product goes.
+  template <typename Finish>
+  void multiply(const Tensor& x, const Finish& finish) const;
+  void multiply_onto(const Tensor& onto, const Tensor& x, const Tensor& z) const;
 
   at::ScalarType dtype_ = at::kFloat;
   int64_t in_ = 0, out_ = 0;

@@ -51,6 +51,14 @@ TEST_P(PanelLinearTest, AddsToWhatIsThere) {
   EXPECT_LE(apart(z, exact() + before), allowed());
 }
 
+TEST_P(PanelLinearTest, SumsLeaveWhatTheyAreAddedTo) {
+  const Tensor before = at::randn({x.size(0), weight.size(0)}), copy = before.clone();
+  const PanelLinear layer(weight, bias, at::kFloat);
+  EXPECT_LE(apart(layer.sum(x, before), exact() + before), allowed());
+  EXPECT_TRUE(before.equal(copy));
+  EXPECT_LE(apart(layer.sum(x), exact()), allowed());
+}
+
 TEST_P(PanelLinearTest, MultipliesInBfloat16WhereTheCpuDoes) {
   if (!bf16_tiles()) GTEST_SKIP() << "needs a CPU with bfloat16";
   weight = weight.to(at::kBFloat16), x = x.to(at::kBFloat16);

@@ -247,9 +247,10 @@ class Streamer {
                      .depth = head_.qk_channels,
                      .columns = columns_,
                      .start = start_,
+                     .onto = placed ? scores_ : nullptr,
+                     .onto_stride = block_,
                      .c = scores_,
-                     .c_stride = block_,
-                     .add = placed});
+                     .c_stride = block_});
     tiles_.softmax({.scores = scores_,
                     .rows = rows,
                     .columns = columns_,
@@ -261,16 +262,18 @@ class Streamer {
                     .weights = weights_,
                     .weights_stride = block_});
     if (head_.k_places) sum_places(row, rows, out);
+    float* weighted = out.weighted + row * out.stride;
     tiles_.multiply({.a = weights_,
                      .a_stride = block_,
                      .rows = rows,
                      .panels = v_panels_,
                      .depth = count,
                      .columns = head_.v_channels,
+                     .onto = weighted,
+                     .onto_stride = out.stride,
                      .factor = factor_,
-                     .c = out.weighted + row * out.stride,
-                     .c_stride = out.stride,
-                     .add = true});
+                     .c = weighted,
+                     .c_stride = out.stride});
   }
 
   const Tiles<T>& tiles_;

@@ -13,18 +13,19 @@ struct Bf16 {
 enum class Activation { kNone, kGeluTanh, kGeluErf };
 
 // c [rows, columns] = a [rows, depth] * b [depth, columns], b in panels. What is added: `start` to
-// each row, and what c holds where `add` says so, its rows times `factor` where that is given.
+// each row, and `onto`, its rows times `factor` where that is given.
 template <typename T>
 struct TileProduct {
   const T* a;
   int64_t a_stride, rows;
   const T* panels;
   int64_t depth, columns;
-  const float* start = nullptr;   // [columns]
+  const float* start = nullptr;  // [columns]
+  const float* onto = nullptr;   // [rows, columns], c itself or elsewhere
+  int64_t onto_stride = 0;
   const float* factor = nullptr;  // [rows]
   float* c = nullptr;
   int64_t c_stride = 0;
-  bool add = false;
   T* out = nullptr;  // instead of c: the activated product, rounded
   int64_t out_stride = 0;
   Activation activation = Activation::kNone;

@@ -95,7 +95,8 @@ void add_rest(const TileProduct<Bf16>& p, int64_t row, int64_t rows, const Bf16*
   panel += done * kWidth;
   int64_t i = 0;
   const auto add = [&]<int kRows>() {
-    const TileEnd end{sums + i * kWidth, kWidth, nullptr, nullptr, true};
+    float* at = sums + i * kWidth;
+    const TileEnd end{at, kWidth, nullptr, at, kWidth, nullptr};
     accumulate<kRows, kVectors>(a + i * p.a_stride, p.a_stride, panel, steps, end);
     i += kRows;
   };
@@ -121,9 +122,9 @@ void finish_sums(const TileProduct<Bf16>& p, int64_t row, int64_t rows, int64_t 
         continue;
       }
       float* c = p.c + (row + i) * p.c_stride + at;
-      if (p.add) {
-        const Vec before = _mm512_maskz_loadu_ps(mask, c);
-        value += p.factor ? before * p.factor[row + i] : before;
+      if (p.onto) {
+        const Vec onto = _mm512_maskz_loadu_ps(mask, p.onto + (row + i) * p.onto_stride + at);
+        value += p.factor ? onto * p.factor[row + i] : onto;
       }
       _mm512_mask_storeu_ps(c, mask, value);
     }

@@ -117,9 +117,10 @@ int64_t asked_for(int64_t steps) {
 struct TileEnd {
   float* c;
   int64_t c_stride;
-  const float* start;   // of the tile's columns, or null
-  const float* factor;  // of the tile's rows: what c holds is added times it; or null
-  bool add;             // what c holds, where there is no factor
+  const float* start;  // of the tile's columns, or null
+  const float* onto;   // what the tile is added to, or null
+  int64_t onto_stride;
+  const float* factor;  // of the tile's rows, or null: onto is added times it
 };
 
 // f(i, j) for each vector of a tile, loops unrolled: only then are its sums registers from the
@@ -141,17 +142,18 @@ inline __attribute__((always_inline)) void finish_tile(const TileEnd& end,
   }
   const auto put_each = [&](const auto& value) {
     float* c = end.c;
+    const float* onto = end.onto;
     for_tile<kRows, kVectors>([&](int i, int j) {
-      store(c + j * kLanes, value(sums[i][j], c + j * kLanes, i));
-      if (j == kVectors - 1) c += end.c_stride;
+      store(c + j * kLanes, value(sums[i][j], onto + j * kLanes, i));
+      if (j == kVectors - 1) c += end.c_stride, onto += end.onto_stride;
     });
   };
-  if (end.factor) {
-    put_each([&](Vec sum, const float* at, int i) { return sum + load(at) * end.factor[i]; });
-  } else if (end.add) {
-    put_each([](Vec sum, const float* at, int) { return sum + load(at); });
-  } else {
+  if (!end.onto) {
     put_each([](Vec sum, const float*, int) { return sum; });
+  } else if (end.factor) {
+    put_each([&](Vec sum, const float* onto, int i) { return sum + load(onto) * end.factor[i]; });
+  } else {
+    put_each([](Vec sum, const float* onto, int) { return sum + load(onto); });
   }
 }
 
@@ -196,23 +198,21 @@ struct PanelPart {
   const T *panel, *ahead;
 };
 
-// kRows x kVectors of the product, from row `row` on; `c` may be a copy of that part of its c.
+// kRows x kVectors of the product, from row `row` on, to their `end`.
 template <typename T, int kRows, int kVectors, bool kAhead>
-inline void multiply_tile(const PanelPart<T>& part, int64_t row, const float* start, float* c,
-                          int64_t c_stride) {
+inline void multiply_tile(const PanelPart<T>& part, int64_t row, TileEnd end) {
   const TileProduct<T>& p = part.p;
   const int64_t steps = padded_depth<T>(p.depth) / kStep<T>;
   // Sums of sums: a long chain of additions loses twice the digits that BLAS does.
   const int64_t chains = p.depth > 0 ? (p.depth + kLongestChain - 1) / kLongestChain : 1;
   const int64_t chain = (steps + chains - 1) / chains;
   const T* a = p.a + row * p.a_stride;
-  TileEnd end{c, c_stride, start, p.add && p.factor ? p.factor + row : nullptr, p.add};
   int64_t first = 0;
   do {  // once without depth, too: what is added is
     accumulate<kRows, kVectors, kAhead>(
         a + first * kStep<T>, p.a_stride, part.panel + first * kStep<T> * kVectors * kLanes,
         smaller(chain, steps - first), end, kAhead ? part.ahead + asked_for<T>(first) : nullptr);
-    end = {c, c_stride, nullptr, nullptr, true};
+    end = {end.c, end.c_stride, nullptr, end.c, end.c_stride, nullptr};
     first += chain;
   } while (first < steps);
 }
@@ -226,12 +226,19 @@ inline void multiply_apart(const PanelPart<T>& part, int64_t row) {
   alignas(64) float start[kWidth] = {};
   const int64_t width = smaller(kWidth, p.columns - part.column);
   if (p.start) memcpy(start, p.start + part.column, width * sizeof(float));
-  if (p.add) {
+  if (p.onto) {
+    const float* onto = p.onto + row * p.onto_stride + part.column;
     for (int i = 0; i < kRows; ++i) {
-      memcpy(copy + i * kWidth, p.c + (row + i) * p.c_stride + part.column, width * sizeof(float));
+      memcpy(copy + i * kWidth, onto + i * p.onto_stride, width * sizeof(float));
     }
   }
-  multiply_tile<T, kRows, kVectors, kAhead>(part, row, start, copy, kWidth);
+  multiply_tile<T, kRows, kVectors, kAhead>(part, row,
+                                            {.c = copy,
+                                             .c_stride = kWidth,
+                                             .start = start,
+                                             .onto = p.onto ? copy : nullptr,
+                                             .onto_stride = kWidth,
+                                             .factor = p.factor ? p.factor + row : nullptr});
   for (int i = 0; i < kRows; ++i) {
     float* values = copy + i * kWidth;
     if (!p.out) {
@@ -255,8 +262,14 @@ inline void multiply_rows(const PanelPart<T>& part, int64_t row) {
   if (p.out || p.columns - part.column < kVectors * kLanes) {
     return multiply_apart<T, kRows, kVectors, kAhead>(part, row);
   }
-  multiply_tile<T, kRows, kVectors, kAhead>(part, row, p.start ? p.start + part.column : nullptr,
-                                            p.c + row * p.c_stride + part.column, p.c_stride);
+  multiply_tile<T, kRows, kVectors, kAhead>(
+      part, row,
+      {.c = p.c + row * p.c_stride + part.column,
+       .c_stride = p.c_stride,
+       .start = p.start ? p.start + part.column : nullptr,
+       .onto = p.onto ? p.onto + row * p.onto_stride + part.column : nullptr,
+       .onto_stride = p.onto_stride,
+       .factor = p.factor ? p.factor + row : nullptr});
 }
 
 template <typename T, int kVectors>

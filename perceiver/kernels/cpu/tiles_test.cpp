@@ -124,16 +124,20 @@ TEST_P(TilesTest, WhatIsAddedIsAdded) {
     const Problem<T> problem(tiles, GetParam());
     const int64_t columns = GetParam().columns;
     for (const bool with_factor : {false, true}) {
-      std::vector<float> c = problem.before;
-      TileProduct<T> product = problem.product();
-      product.start = problem.start.data();
-      product.factor = with_factor ? problem.factor.data() : nullptr;
-      product.c = c.data(), product.c_stride = columns, product.add = true;
-      tiles.multiply(product);
-      EXPECT_EQ(c, problem.expected([&](int64_t i, int64_t j) {
+      const auto expected = problem.expected([&](int64_t i, int64_t j) {
         const float before = problem.before[i * columns + j];
         return problem.start[j] + (with_factor ? problem.factor[i] * before : before);
-      })) << tiles.name;
+      });
+      for (const bool in_place : {false, true}) {
+        std::vector<float> c = in_place ? problem.before : std::vector<float>(expected.size(), NAN);
+        TileProduct<T> product = problem.product();
+        product.start = problem.start.data();
+        product.onto = in_place ? c.data() : problem.before.data(), product.onto_stride = columns;
+        product.factor = with_factor ? problem.factor.data() : nullptr;
+        product.c = c.data(), product.c_stride = columns;
+        tiles.multiply(product);
+        EXPECT_EQ(c, expected) << tiles.name << (in_place ? " in place" : "");
+      }
     }
   });
 }
