@@ -26,7 +26,9 @@ GridDecoder::Form GridDecoder::form() {
                                   [&] {
                                     AttendParts through_head = parts;
                                     through_head.output = composed_output(parts.output, head_);
-                                    return narrowed(through_head, filling_, &queries_);
+                                    const NarrowedAttend narrow = narrowed(through_head, filling_);
+                                    queries_ = narrow.queries;
+                                    return narrow.parts;
                                   },
                                   {filling_, head_->weight, head_->bias});
   return {packed, queries_};

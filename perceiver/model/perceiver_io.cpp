@@ -130,10 +130,10 @@ DecoderImpl::DecoderImpl(const DecoderChannels& channels, const DecoderConfig& c
 }
 
 Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask,
-                            const OutputLayer& tied) {
+                            const LinearMap& tied) {
   AttendParts parts = parts_with_output();
   if (output_.is_empty()) parts.output = tied;
-  const OutputLayer& layer = parts.output;
+  const LinearMap& layer = parts.output;
   const auto one_by_one = [&] {
     const Tensor x = run(cross_attend_, queries, latents, {.q = query_mask});
     return layer.weight.defined() ? linear_layer(x, layer.weight, layer.bias) : x;

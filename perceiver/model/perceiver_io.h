@@ -59,7 +59,7 @@ class DecoderImpl : public torch::nn::Module {
   // on their own query only, so any slice of the queries gives the same slice of the outputs. A
   // decoder without an output layer of its own may be given one, tied to something else.
   Tensor forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask = {},
-                 const OutputLayer& tied = {});
+                 const LinearMap& tied = {});
 
   AttendParts parts_with_output() const;
 

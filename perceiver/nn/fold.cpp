@@ -99,10 +99,8 @@ FoldedOutput fold_output(const AttendParts& p) {
   return {rounded({output.weight, hidden.bias}), rounded(without_bias(hidden.weight))};
 }
 
-OutputLayer composed_output(const OutputLayer& first, const Linear& second) {
-  const LinearMap both =
-      rounded(composed(wide_map(second), {wide(first.weight), wide(first.bias)}));
-  return {both.weight, both.bias};
+LinearMap composed_output(const LinearMap& first, const Linear& second) {
+  return rounded(composed(wide_map(second), {wide(first.weight), wide(first.bias)}));
 }
 
 // The same of the values attended to.
@@ -136,7 +134,7 @@ bool narrows(const AttendParts& p, int64_t filling) {
          p.output.weight.size(0) < p.output.weight.size(1);
 }
 
-AttendParts narrowed(const AttendParts& p, const Tensor& filling, LinearMap* queries) {
+NarrowedAttend narrowed(const AttendParts& p, const Tensor& filling) {
   const int64_t channels = p.q->weight.size(1), own = channels - filling.size(0);
   const at::TensorOptions options = filling.options().dtype(at::kDouble);
   const NarrowNorm query =
@@ -146,7 +144,6 @@ AttendParts narrowed(const AttendParts& p, const Tensor& filling, LinearMap* que
   const auto norm_of = [&](const NarrowNorm& narrow) {
     return plain_norm(narrow.map.weight.size(0), filling.options().dtype(at::kFloat));
   };
-  *queries = rounded(query.map);
   AttendParts parts = p;
   parts.norm_q = norm_of(query);
   parts.q = as_linear({at::mm(q.weight, query.back), q.bias});
@@ -155,7 +152,7 @@ AttendParts narrowed(const AttendParts& p, const Tensor& filling, LinearMap* que
   parts.widen = as_linear({at::mm(widen.weight, result.back), widen.bias});
   parts.output_of_attended = rounded(output_of_attended(p));
   parts.queries = Tensor();
-  return parts;
+  return {parts, rounded(query.map)};
 }
 
 RowTables tabulate(const AttendParts& p) {

@@ -8,11 +8,6 @@
 
 namespace perceiver {
 
-// A linear layer that makes outputs of what an attend gives; undefined: there is none.
-struct OutputLayer {
-  Tensor weight, bias;  // [E, D], [E]
-};
-
 // x -> weight x + bias
 struct LinearMap {
   Tensor weight, bias;  // [out, in], [out]
@@ -29,7 +24,8 @@ struct AttendParts {
   LayerNorm norm_mlp{nullptr};
   Linear q{nullptr}, k{nullptr}, v{nullptr}, o{nullptr};
   Linear widen{nullptr}, narrow{nullptr};
-  OutputLayer output = {};  // behind the attend, where there is one
+  LinearMap output =
+      {};  // [E, D]: makes outputs of what the attend gives; undefined: there is none
   // Of narrowed() parts: the output's part of what is attended to, [E, V], with all of the bias.
   // The narrowed result does not hold it.
   LinearMap output_of_attended = {};
@@ -85,7 +81,7 @@ struct FoldedOutput {
 FoldedOutput fold_output(const AttendParts& parts);
 
 // second(first(x))
-OutputLayer composed_output(const OutputLayer& first, const Linear& second);
+LinearMap composed_output(const LinearMap& first, const Linear& second);
 
 // of_sum of what a key adds to the output, as absorbed queries have it: of attended values any
 // linear map may be attended to instead. x_kv^ -> E, with all of the bias
@@ -108,9 +104,12 @@ NarrowNorm narrow_norm(const LinearMap& wide);
 
 // An attend of a single head without a residual of its queries, all of which end in the same
 // `filling` [D - F], and whose results only its output layer sees: the same in fewer channels, F +
-// 2 of the queries and at most two more than the values' of the results. `queries` becomes what
-// makes such a query of a query without its filling, [F] -> [F + 2].
-AttendParts narrowed(const AttendParts& parts, const Tensor& filling, LinearMap* queries);
+// 2 of the queries and at most two more than the values' of the results.
+struct NarrowedAttend {
+  AttendParts parts;
+  LinearMap queries;  // makes such a query of one without its filling, [F] -> [F + 2]
+};
+NarrowedAttend narrowed(const AttendParts& parts, const Tensor& filling);
 
 // Whether that can be done, and is less work.
 bool narrows(const AttendParts& parts, int64_t filling);

@@ -78,11 +78,10 @@ TEST_P(NarrowedTest, IsAsExactAsTheModule) {
   at::NoGradGuard no_grad;
   ASSERT_TRUE(narrows(parts, kFilling));
   const Tensor plain = by_modules(at::kFloat), exact = by_modules(at::kDouble);
-  LinearMap narrow_queries;
-  const AttendParts narrow = narrowed(parts, filling, &narrow_queries);
+  const auto [narrow, queries] = narrowed(parts, filling);
   EXPECT_EQ(narrow.q->weight.size(1), kOwn + 2);
   EXPECT_EQ(narrow.o->weight.size(0), kLatents + 2);
-  const Tensor x_q = at::linear(own, narrow_queries.weight, narrow_queries.bias);
+  const Tensor x_q = at::linear(own, queries.weight, queries.bias);
   for (const auto pack : {pack_for_cpu, pack_for_gpu}) {
     const Tensor packed = pack(narrow, at::kFloat)->cross(x_q, x_kv, {});
     ASSERT_EQ(packed.sizes(), plain.sizes());

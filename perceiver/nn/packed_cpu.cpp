@@ -139,7 +139,7 @@ class PackedForCpu : public PackedAttend {
 
   // The MLP, and the output layer where the parts have one: [B * N, D or E]
   Tensor with_output(Attended& z) {
-    const OutputLayer& output = parts_.output;
+    const LinearMap& output = parts_.output;
     if (!folds_output(parts_)) {
       add_mlp(z.sum);
       return output.weight.defined()

@@ -160,7 +160,7 @@ class PackedForGpu : public PackedAttend {
 
   // The MLP, and the output layer where the parts have one: [B, N, D or E]
   Tensor with_output(const Added& a) {
-    const OutputLayer& output = parts_.output;
+    const LinearMap& output = parts_.output;
     if (folds_output(parts_)) return with_folded_output(a);
     const Tensor z = with_mlp(a).rows.narrow(2, 0, channels_);
     if (!output.weight.defined()) return z;

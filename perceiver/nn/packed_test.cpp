@@ -145,7 +145,7 @@ TEST_P(PackedTest, UsualQueriesAreProjectedOnceAndOthersAsBefore) {
 TEST_P(PackedTest, OutputLayerIsAsBehindTheModule) {
   const int64_t channels = x_q.size(2);
   const auto expect_as_behind = [&](int64_t outputs) {
-    const OutputLayer layer{at::randn({outputs, channels}), at::randn({outputs})};
+    const LinearMap layer{at::randn({outputs, channels}), at::randn({outputs})};
     AttendParts parts = module->parts();
     parts.output = layer;
     at::NoGradGuard no_grad;

@@ -74,7 +74,7 @@ Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,
 
 Tensor LanguageImpl::logits(const Tensor& latents, const Tensor& queries,
                             const Tensor& query_mask) {
-  return decoder_(latents, queries, query_mask, OutputLayer{input_->token_weight(), bias_});
+  return decoder_(latents, queries, query_mask, LinearMap{input_->token_weight(), bias_});
 }
 
 Tensor LanguageImpl::forward(const Tensor& ids, const Tensor& mask) {
