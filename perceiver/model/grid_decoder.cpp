@@ -22,15 +22,14 @@ GridDecoder::Form GridDecoder::form() {
   if (decoder_->is_training()) return {};
   const AttendParts parts = decoder_->parts_with_output();
   if (!narrows(parts, filling_.size(0))) return {};
-  const auto packed = packed_.get(*decoder_,
-                                  [&] {
-                                    AttendParts through_head = parts;
-                                    through_head.output = composed_output(parts.output, head_);
-                                    const NarrowedAttend narrow = narrowed(through_head, filling_);
-                                    queries_ = narrow.queries;
-                                    return narrow.parts;
-                                  },
-                                  {filling_, head_->weight, head_->bias});
+  const auto narrow = [&] {
+    AttendParts through_head = parts;
+    through_head.output = composed_output(parts.output, head_);
+    const NarrowedAttend attend = narrowed(through_head, filling_);
+    queries_ = attend.queries;
+    return attend.parts;
+  };
+  const auto packed = packed_.get(*decoder_, narrow, {filling_, head_->weight, head_->bias});
   return {packed, queries_};
 }
 

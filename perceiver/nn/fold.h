@@ -24,8 +24,8 @@ struct AttendParts {
   LayerNorm norm_mlp{nullptr};
   Linear q{nullptr}, k{nullptr}, v{nullptr}, o{nullptr};
   Linear widen{nullptr}, narrow{nullptr};
-  LinearMap output =
-      {};  // [E, D]: makes outputs of what the attend gives; undefined: there is none
+  // Makes outputs of what the attend gives, [E, D]; undefined: there is none.
+  LinearMap output = {};
   // Of narrowed() parts: the output's part of what is attended to, [E, V], with all of the bias.
   // The narrowed result does not hold it.
   LinearMap output_of_attended = {};

@@ -142,7 +142,7 @@ inline __attribute__((always_inline)) void finish_tile(const TileEnd& end,
   }
   const auto put_each = [&](const auto& value) {
     float* c = end.c;
-    const float* onto = end.onto;
+    const float* onto = end.onto ? end.onto : c;  // then it is not read
     for_tile<kRows, kVectors>([&](int i, int j) {
       store(c + j * kLanes, value(sums[i][j], onto + j * kLanes, i));
       if (j == kVectors - 1) c += end.c_stride, onto += end.onto_stride;
