@@ -22,6 +22,7 @@ test: all  ## build everything and run every test
 	@ctest --preset $(PRESET)
 
 peers: perceiver  ## compare with transformers, which it installs; PEERS=--released: at full size
+	@cmake --build $(BUILD) -j $(JOBS) --target statistics_peer
 	@tools/peers.sh --program $(BUILD)/perceiver $(PEERS)
 
 compare: perceiver  ## time beside transformers; COMPARE='flow --device cuda': what and where

@@ -14,6 +14,7 @@
 #include "perceiver/media/image.h"
 #include "perceiver/tasks/imagenet/dataset.h"
 #include "perceiver/tasks/task.h"
+#include "perceiver/tasks/training.h"
 
 namespace perceiver {
 namespace {
@@ -86,8 +87,8 @@ std::string text() {
 void batches(benchmark::State& state, const std::string& config,
              const std::vector<std::string>& overrides) {
   const std::unique_ptr<Task> task = make_task(read_file(config), overrides);
-  const std::unique_ptr<Dataset> dataset = task->dataset(Split::kTrain);
-  const int64_t batch = task->train_config().batch;
+  const std::unique_ptr<Dataset> dataset = task->training()->dataset(Split::kTrain);
+  const int64_t batch = task->training()->config().batch;
   Loader loader(*dataset, {.batch = batch});
   for (int i = 0; i < 10; ++i) loader.next();  // until all textures are made
   for (auto _ : state) benchmark::DoNotOptimize(loader.next());

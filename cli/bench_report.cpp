@@ -65,6 +65,7 @@ Json to_json(const BenchResult& r, const BenchPlace& place) {
   const Spread s = r.spread();
   return {{"name", r.name},
           {"source", r.source},
+          {"origin", r.origin},
           {"attention", r.attention},
           {"batch", r.batch},
           {"parameters", r.parameters},

@@ -24,7 +24,7 @@ struct BenchPlace {
 BenchPlace bench_place(const std::string& mode, at::Device device, at::ScalarType dtype);
 
 struct BenchResult {
-  std::string name, source, attention;
+  std::string name, source, origin, attention;
   std::string examples_are;  // "examples" or "frames"
   int64_t batch = 1, parameters = 0;
   double flops = 0.0;  // a pass, by the definition

@@ -25,6 +25,7 @@ void add_eval_command(CLI::App& app);
 void add_fill_command(CLI::App& app);
 void add_flow_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
+void add_models_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
 void add_query_command(CLI::App& app);
 void add_run_command(CLI::App& app);
@@ -37,6 +38,9 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 // What several verbs ask for, and what is made of the answers.
 void add_semantics_option(CLI::App& command, std::string& value);
 void add_dtype_option(CLI::App& command, std::string& value, const std::string& description);
+void add_device_option(CLI::App& command, std::string& value);
+void add_threads_option(CLI::App& command, int64_t& value);
+void add_quiet_option(CLI::App& command, bool& value);
 std::optional<Reference> semantics_argument(const std::string& value);
 at::ScalarType dtype_argument(const std::string& value);
 

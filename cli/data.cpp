@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/checks.h"
 #include "cli/commands.h"
 #include "perceiver/data/sentencepiece.h"
 
@@ -9,7 +10,8 @@ namespace perceiver {
 
 void add_data_command(CLI::App& app) {
   CLI::App* command = add_command(
-      app, "data", "Make what training needs from data, or without any",
+      app, "data",
+      "Make data for training: pairs of frames with exact flow, or a tokenizer of texts",
       "  perceiver data flow -o pairs --count 1000\n"
       "  perceiver data sentencepiece texts/ more.jsonl -o spiece.model --vocabulary 32000");
   command->require_subcommand(1);
@@ -22,13 +24,13 @@ void add_data_command(CLI::App& app) {
   };
   auto args = std::make_shared<Args>();
   CLI::App* pieces = add_command(
-      *command, "sentencepiece", "Train a SentencePiece model on texts",
+      *command, "sentencepiece", "Make a SentencePiece tokenizer of texts",
       "  perceiver data sentencepiece texts/ more.jsonl -o spiece.model --vocabulary 32000");
   pieces->add_option("texts", args->texts, "Files and folders of .txt and .jsonl")->required();
   pieces->add_option("-o,--output", args->output, "Where to write the model")->required();
-  pieces->add_option("--vocabulary", args->vocabulary, "How many pieces")
+  pieces->add_option("--vocabulary", args->vocabulary, "How many pieces the model is to have")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   pieces->callback([args] {
     train_sentencepiece(args->texts, args->output, args->vocabulary);
     fmt::print("{}\n", args->output);

@@ -7,10 +7,12 @@
 #include <mutex>
 #include <thread>
 
+#include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
+#include "perceiver/core/processors.h"
 #include "perceiver/media/flow.h"
 #include "perceiver/media/image.h"
 #include "perceiver/tasks/optical_flow/generator.h"
@@ -98,10 +100,10 @@ void make_pairs(const DataFlowArgs& args) {
       }
     }
   };
-  const int64_t threads = args.threads > 0 ? args.threads : std::thread::hardware_concurrency();
+  const int64_t threads = args.threads > 0 ? args.threads : available_processors();
   {
     std::vector<std::jthread> workers;
-    for (int64_t i = 0; i < std::max<int64_t>(threads, 1); ++i) workers.emplace_back(work);
+    for (int64_t i = 0; i < threads; ++i) workers.emplace_back(work);
   }
   if (error) std::rethrow_exception(error);
 }
@@ -113,23 +115,27 @@ void add_data_flow_command(CLI::App& data) {
   CLI::App* command = add_command(
       data, "flow", "Make pairs of frames with exact flow, in AutoFlow's folders",
       "  perceiver data flow -o pairs --count 1000\n"
-      "  perceiver data flow -o pairs --count 1000 --backgrounds photos --cutouts objects\n"
+      "  perceiver data flow -o photo-pairs --count 1000 --backgrounds photos --cutouts objects\n"
       "  perceiver train configs/flow_mini.toml --data pairs");
   command->add_option("-o,--output", args->output, "Folder to write to, or to go on with")
       ->required();
   command->add_option("--count", args->count, "How many pairs the folder is to hold")
       ->required()
-      ->check(CLI::PositiveNumber);
-  command->add_option("--size", args->size, "WIDTHxHEIGHT of the frames")->capture_default_str();
+      ->check(whole_number(1));
+  command->add_option("--size", args->size, "Size of the frames in pixels")->capture_default_str();
   command->add_option("--backgrounds", args->generator.backgrounds,
                       "Folder of pictures to make textures of");
   command->add_option("--cutouts", args->generator.cutouts,
                       "Folder of pictures with opacity that move in front");
-  command->add_option("--seed", args->seed, "Other pairs for another number")
+  command
+      ->add_option("--seed", args->seed,
+                   "The number that the pairs follow from: another gives other pairs")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--threads", args->threads, "Pairs made at once; default: all cores")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(0));
+  command
+      ->add_option("--threads", args->threads,
+                   "How many pairs to make at once; default: one for each core")
+      ->check(whole_number(1));
   command->callback([args] {
     make_pairs(*args);
     fmt::print("{}\n", args->output);

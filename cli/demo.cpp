@@ -8,10 +8,11 @@
 #include <fstream>
 
 #include "cli/commands.h"
-#include "cli/output_place.h"
+#include "cli/demo_page.h"
+#include "cli/session.h"
 #include "perceiver/core/error.h"
-#include "perceiver/media/image.h"
 #include "perceiver/media/video.h"
+#include "perceiver/tasks/json.h"
 #include "perceiver/zoo/find.h"
 
 namespace perceiver {
@@ -28,7 +29,7 @@ struct DemoArgs {
 
 struct Domain {
   const char *name, *model;
-  DemoPart (*show)(Session& session, const fs::path& folder);
+  DemoPart (*show)(Model& model, const fs::path& folder);
   const char* next;  // a command to try; {} is the folder of samples
 };
 
@@ -62,57 +63,6 @@ std::string reason_against(const Domain& domain, const std::string& model) {
   }
   return "";
 }
-
-void check_output(const fs::path& output) {
-  std::error_code ignored;
-  if (fs::exists(output, ignored) && !fs::is_directory(output, ignored)) {
-    fail("{}: is no folder; name a folder with -o", output.string());
-  }
-  check_writable(output);
-}
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail("{}: cannot write: {}", folder.string(), error.message());
-}
-
-std::string escaped(const std::string& text) {
-  std::string html;
-  for (const char c : text) html += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return html;
-}
-
-// A page with all that was shown and written.
-class Page {
- public:
-  explicit Page(fs::path folder) : folder_(std::move(folder)) {}
-
-  void add(const std::string& title, const DemoPart& part) {
-    html_ += fmt::format("<h2>{}</h2>\n<pre>{}</pre>\n", title, escaped(part.text));
-    for (const fs::path& file : part.written) {
-      const std::string name = fs::relative(file, folder_).string();
-      html_ += has_image_ending(file)
-                   ? fmt::format(
-                         "<figure><img src=\"{0}\" alt=\"\"><figcaption>{0}</figcaption>"
-                         "</figure>\n",
-                         name)
-                   : fmt::format("<p><a href=\"{0}\">{0}</a></p>\n", name);
-    }
-  }
-  std::string write() const {
-    write_file(folder_ / "index.html",
-               "<!doctype html>\n<meta charset=\"utf-8\">\n<title>perceiver demo</title>\n"
-               "<style>body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto}"
-               "figure{margin:1em 0}img{max-width:100%}</style>\n" +
-                   html_);
-    return (folder_ / "index.html").string();
-  }
-
- private:
-  fs::path folder_;
-  std::string html_;
-};
 
 // As the user called it, so that what is printed can be pasted.
 std::string program_name() {
@@ -149,18 +99,14 @@ void demo(const DemoArgs& args) {
     fail("there is no trained model to show: {}; --models names a folder of models",
          fmt::join(left_out, ", "));
   }
-  check_output(args.output);
-
-  Page page(args.output);
+  DemoPage page(args.output);
   Json document = {{"domains", Json::array()}};
   for (const Domain* domain : shown) {
     const auto start = std::chrono::steady_clock::now();
     SessionOptions options = args.session;
     options.model = model_of(*domain, places);
     Session session(options);
-    const fs::path folder = fs::path(args.output) / domain->name;
-    make_folder(folder);
-    DemoPart part = domain->show(session, folder);
+    DemoPart part = domain->show(session.model, page.folder_for(domain->name));
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const std::string title =
@@ -177,7 +123,7 @@ void demo(const DemoArgs& args) {
   document["left_out"] = left_out;
   document["output"] = args.output;
   if (args.json) {
-    fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(document, 2));
   } else {
     print_end(index, shown, left_out);
   }
@@ -187,16 +133,16 @@ void demo(const DemoArgs& args) {
 
 void add_demo_command(CLI::App& app) {
   auto args = std::make_shared<DemoArgs>();
-  CLI::App* command =
-      add_command(app, "demo", "What the shipped models do with the shipped samples, in a minute",
-                  "  perceiver demo\n"
-                  "  perceiver demo -o somewhere --json");
+  CLI::App* command = add_command(
+      app, "demo", "Show what the shipped models do with the shipped samples, in a minute",
+      "  perceiver demo\n"
+      "  perceiver demo -o somewhere --json");
   command->add_option("-o,--output", args->output, "Folder for pictures and files")
       ->capture_default_str();
   command->add_option("--models", args->models,
                       "A folder with language-mini, image-mini, flow-mini or multimodal-mini; "
                       "default: the shipped one");
-  command->add_flag("--json", args->json, "One JSON document");
+  command->add_flag("--json", args->json, "Print one JSON document");
   add_compute_options(*command, args->session);
   command->callback([args] { demo(*args); });
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/session.h"
+#include "perceiver/tasks/model.h"
 
 namespace perceiver {
 
@@ -17,9 +17,9 @@ struct DemoPart {
 };
 
 // Each writes into `folder`, which is there, and is the domain's own.
-DemoPart demo_words(Session& session, const std::filesystem::path& folder);
-DemoPart demo_pictures(Session& session, const std::filesystem::path& folder);
-DemoPart demo_motion(Session& session, const std::filesystem::path& folder);
-DemoPart demo_clips(Session& session, const std::filesystem::path& folder);
+DemoPart demo_words(Model& model, const std::filesystem::path& folder);
+DemoPart demo_pictures(Model& model, const std::filesystem::path& folder);
+DemoPart demo_motion(Model& model, const std::filesystem::path& folder);
+DemoPart demo_clips(Model& model, const std::filesystem::path& folder);
 
 }  // namespace perceiver

@@ -1,18 +1,21 @@
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/output_place.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "perceiver/core/output_place.h"
+#include "perceiver/core/processors.h"
+#include "perceiver/core/text.h"
 #include "perceiver/train/evaluate.h"
+#include "perceiver/train/measured_batches.h"
 #include "perceiver/train/trainer.h"
-#include "perceiver/weights/safetensors.h"
 #include "perceiver/zoo/find.h"
+#include "perceiver/zoo/labels.h"
 
 namespace perceiver {
 namespace {
@@ -28,53 +31,46 @@ struct EvalArgs {
 };
 
 // A model of a run is measured as the run's config says; another as its task's defaults do.
-File experiment_of(const fs::path& path, const Model& model) {
-  if (path.extension() == ".toml") return read_file(path);
+std::unique_ptr<Settings> experiment_of(const fs::path& path, const Model& model,
+                                        const std::vector<std::string>& overrides) {
+  if (path.extension() == ".toml") return read_settings(read_file(path), overrides);
   const fs::path run = fs::canonical(path).parent_path();
   const bool is_run = fs::exists(run / "config.toml") && fs::exists(run / "metrics.jsonl");
-  return is_run ? read_file(run / "config.toml") : model.settings;
+  if (is_run) return read_settings(read_file(run / "config.toml"), overrides);
+  return model.settings->with(overrides);
 }
 
-// What was measured, so that another program can be asked the same: the arrays of each batch as the
-// model gets them ("3.ids"), and the sum and the weight of each measure ("3.measure.loss").
-class MeasuredBatches {
- public:
-  void add(const Example& batch, const Measures& measures) {
-    for (const auto& [name, array] : batch) {
-      arrays_.emplace_back(fmt::format("{}.{}", count_, name), array.cpu());
-    }
-    for (const auto& [name, m] : measures) {
-      arrays_.emplace_back(fmt::format("{}.measure.{}", count_, name),
-                           at::tensor({m.sum, m.weight}, at::kDouble));
-    }
-    ++count_;
-  }
-  void write(const fs::path& path) const { write_safetensors(path, arrays_); }
+// "cola.matthews" is the figure matthews of cola.
+nlohmann::ordered_json::json_pointer place_of(std::string figure) {
+  std::ranges::replace(figure, '.', '/');
+  return nlohmann::ordered_json::json_pointer("/" + figure);
+}
 
- private:
-  NamedTensors arrays_;
-  int64_t count_ = 0;
-};
-
-void print(const Evaluation& result, const fs::path& model, const EvalArgs& args) {
+void print(const Evaluation& result, const Training& training, const fs::path& model,
+           const EvalArgs& args) {
   if (args.json) {
     nlohmann::ordered_json json = {{"model", model.string()}, {"examples", result.examples}};
-    for (const auto& [name, value] : result.figures) json[name] = value;
+    for (const auto& [name, value] : result.figures) json[place_of(name)] = value;
     if (!args.output.empty()) json["output"] = args.output;
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  fmt::print("examples {}\n", result.examples);
-  for (const auto& [name, value] : result.figures) fmt::print("{} {:.6g}\n", name, value);
+  std::vector<std::vector<std::string>> rows = {{"examples", std::to_string(result.examples)}};
+  for (const auto& [key, value] : result.figures) {
+    const FigureName figure = training.figure_name(key);
+    rows.push_back({figure.name, value_text(value, figure.unit)});
+  }
+  fmt::print("{}", table(rows));
   if (!args.output.empty()) fmt::print("{}\n", args.output);
 }
 
 void eval(const EvalArgs& args) {
   if (!args.output.empty()) check_writable(args.output);
-  if (args.threads > 0) at::set_num_threads(static_cast<int>(args.threads));
+  use_threads(args.threads);
   const fs::path path = find_model(args.model);
   const at::Device device = device_argument(args.device);
   Model model = load_model(path);
+  training_of(model, "evaluated");
   std::vector<std::string> overrides = args.overrides;
   if (!args.data.empty()) overrides.push_back(paths_override("data.held_out", args.data));
   const fs::path pieces = model.folder / "spiece.model";
@@ -82,10 +78,12 @@ void eval(const EvalArgs& args) {
 
   // The same model, with data and measures around it.
   const ConstructScope scope(Construct::kEmpty);
-  const std::unique_ptr<Task> task = make_task(experiment_of(path, model), overrides);
+  const std::unique_ptr<Task> task = experiment_of(path, model, overrides)->make();
+  Training& training = *task->training();
   take_weights(task->model(), model.task->model(), {}, model.source);
   task->model().to(device);
-  const std::unique_ptr<Dataset> dataset = task->dataset(Split::kEval);
+  if (are_names(model.labels)) training.match_classes(model.labels);
+  const std::unique_ptr<Dataset> dataset = training.dataset(Split::kEval);
   if (!dataset) fail("there are no held-out examples; name files or folders with --data");
   if (!args.quiet) fmt::print(stderr, "{}\n", describe(model, device.str(), "float32"));
 
@@ -93,20 +91,22 @@ void eval(const EvalArgs& args) {
   Progress progress("measuring", 1.0);
   double before = 0.0;
   MeasuredBatches batches;
-  EvaluateOptions options{
-      .device = device,
-      .seed = static_cast<uint64_t>(args.seed.value_or(task->train_config().seed)),
-      .progress = [&](int64_t done, int64_t all) {
-        const double share = static_cast<double>(done) / static_cast<double>(all);
-        progress.add(share - std::exchange(before, share));
-      }};
+  EvaluateOptions options{.device = device,
+                          .seed = static_cast<uint64_t>(args.seed.value_or(training.config().seed)),
+                          .progress = [&](int64_t done, int64_t all) {
+                            const double share =
+                                static_cast<double>(done) / static_cast<double>(all);
+                            progress.add(share - std::exchange(before, share));
+                          }};
   if (!args.output.empty()) {
-    options.measured = [&](const Example& batch, const Measures& m) { batches.add(batch, m); };
+    options.measured = [&](const Example& batch, const TensorMap& state) {
+      batches.add(batch, state);
+    };
   }
   const Evaluation result = evaluate(*task, *dataset, options);
   progress.clear();
   if (!args.output.empty()) batches.write(args.output);
-  print(result, path, args);
+  print(result, training, path, args);
 }
 
 }  // namespace
@@ -119,9 +119,12 @@ void add_eval_command(CLI::App& app) {
                                   "eval.examples=100 --json\n"
                                   "  perceiver eval language-mini --data texts/ eval.batch=1 -o "
                                   "measured.safetensors");
-  command->add_option("model", args->model, "A run, a folder, a checkpoint, or a hub id")
+  command
+      ->add_option("model", args->model,
+                   "The model: a run, a name, a folder, a checkpoint, or a hub id")
       ->required();
-  command->add_option("overrides", args->overrides, "key=value pairs of [data] and [eval]");
+  command->add_option("overrides", args->overrides,
+                      "Settings of [data] and [eval], such as eval.examples=100");
   command
       ->add_option("--data", args->data,
                    "A file or folder to measure on (data.held_out); may be repeated")
@@ -129,13 +132,14 @@ void add_eval_command(CLI::App& app) {
   command->add_option("-o,--output", args->output,
                       "Where to write the examples as the model gets them, and what was measured "
                       "of each batch (safetensors)");
-  command->add_option("--device", args->device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  command->add_option("--threads", args->threads, "Of the CPU; default: one a core")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--seed", args->seed,
-                      "Of what is random in the examples; default: train.seed of the run");
-  command->add_flag("--json", args->json, "One JSON document");
-  command->add_flag("-q,--quiet", args->quiet, "Say nothing but results and errors");
+  add_device_option(*command, args->device);
+  add_threads_option(*command, args->threads);
+  command->add_option(
+      "--seed", args->seed,
+      "The number that random choices in the examples follow from; default: the run's "
+      "train.seed");
+  command->add_flag("--json", args->json, "Print one JSON document");
+  add_quiet_option(*command, args->quiet);
   command->callback([args] { eval(*args); });
 }
 

@@ -1,124 +1,150 @@
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
 
+#include "cli/checks.h"
 #include "cli/commands.h"
-#include "cli/fill_report.h"
-#include "cli/progress.h"
+#include "cli/format.h"
 #include "cli/session.h"
+#include "cli/verb_hooks.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/lines.h"
-#include "perceiver/zoo/tokenizer.h"
+#include "perceiver/tasks/json.h"
+#include "perceiver/tasks/language/fill_texts.h"
 
 namespace perceiver {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct FillArgs {
   SessionOptions session;
   std::optional<std::string> text;
+  std::vector<std::string> more;  // words after it: somebody forgot the quotes
   FillOptions fill;
   bool json = false, jsonl = false;
 };
 
-// A text to fill, and how messages call it.
-struct NamedText {
-  std::string name, text;
-};
-
 std::string sample() { return lines_of(read_file(shipped("samples/sentences.txt")).bytes).front(); }
 
-// The argument; or each line of the standard input that is not empty. At a terminal, where nobody
-// pipes anything, a sample.
-std::vector<NamedText> texts_of(const FillArgs& args) {
-  if (args.text && *args.text != "-") return {{"", *args.text}};
-  if (!args.text && isatty(STDIN_FILENO) == 1) return {{"", sample()}};
-  std::vector<NamedText> texts;
-  std::istringstream lines(read_input("-").bytes);
-  std::string text;
-  for (int64_t line = 1; std::getline(lines, text); ++line) {
-    if (text.ends_with('\r')) text.pop_back();
-    if (!text.empty()) texts.push_back({fmt::format("standard input:{}: ", line), text});
+// Of the argument, a file or the standard input; at a terminal, where nobody pipes, a sample.
+struct Texts {
+  std::string only = {};  // the one text there is; empty: those of a stream
+  std::unique_ptr<std::ifstream> file = {};
+  std::string name = "standard input";
+
+  std::istream& stream() { return file ? *file : std::cin; }
+};
+
+Texts texts_of(const FillArgs& args) {
+  if (!args.more.empty()) {
+    fail("got {} words, expected one text; put it in quotes: perceiver fill \"{} {}\"",
+         args.more.size() + 1, *args.text, fmt::join(args.more, " "));
   }
-  if (texts.empty()) fail("standard input: no text; give one with [MASK] where a word is missing");
+  if (!args.text && isatty(STDIN_FILENO) == 1) return {.only = sample()};
+  if (!args.text || *args.text == "-") return {};
+  const std::string& text = *args.text;
+  if (text.empty()) fail("the text is empty; write [MASK] where a word is missing");
+  std::error_code too_long_for_a_name;
+  if (!std::filesystem::is_regular_file(text, too_long_for_a_name)) return {.only = text};
+  Texts texts{.file = std::make_unique<std::ifstream>(text), .name = text};
+  if (!*texts.file) fail("{}: cannot open", text);
   return texts;
 }
 
-void check(const std::vector<NamedText>& texts, const WordTokens& tokens, const MaskedModel& model,
-           const FillOptions& options) {
-  for (const auto& [name, text] : texts) {
-    try {
-      check_masks(text, tokens, model, options);
-    } catch (const Error& e) {
-      fail("{}{}", name, e.what());
-    }
+// The words that were filled in are bold where the output is a terminal.
+std::string highlighted(const FilledText& filled) {
+  std::string text;
+  for (const auto& [piece, is_word] : shown_pieces(filled)) {
+    text += is_word && colours_wanted() ? "\033[1m" + piece + "\033[0m" : piece;
   }
+  return text;
 }
 
-// The text is the user's and may hold bytes that are no UTF-8, which JSON cannot.
-std::string dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
+class Printer {
+ public:
+  Printer(const FillArgs& args, const Model& model) : args_(args), model_(model) {}
 
-void fill_command(const FillArgs& args) {
-  const std::vector<NamedText> texts = texts_of(args);
-  Session session(args.session);
-  auto& language = model_as<LanguageImpl>(session.model, "fill", "language");
-  const WordTokens tokens =
-      word_tokens(find_tokenizer(session.model, language.config().vocabulary_size));
-  const MaskedModel model = masked_model(language);
-  check(texts, tokens, model, args.fill);
-
-  int64_t passes = 0;
-  for (const NamedText& text : texts) passes += num_passes(text.text, tokens, args.fill);
-  PassProgress progress("filling", attention_work(language.summary()) * passes);
-  Json document = Json::array();
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const FilledText filled = fill(texts[i].text, tokens, model, args.fill);
-    progress.clear();
-    if (args.json) {
-      document.push_back(filled_json(texts[i].text, filled));
-    } else if (args.jsonl) {
-      fmt::print("{}\n", dump(filled_json(texts[i].text, filled), -1));
+  void print(const std::string& text, const FilledText& filled) {
+    if (args_.json) {
+      document_.push_back(with_origin(filled_json(text, filled), model_));
+    } else if (args_.jsonl) {
+      fmt::print("{}\n", json_text(with_origin(filled_json(text, filled), model_)));
     } else {
-      if (i > 0) fmt::print("\n");
-      print_filled(filled, tokens);
+      fmt::print("{}{}\n\n{}", first_ ? "" : "\n", highlighted(filled), filled_table(filled));
     }
+    first_ = false;
     std::fflush(stdout);
   }
-  if (args.json) fmt::print("{}\n", dump(document, 2));
+
+  std::string document() const { return args_.json ? json_text(document_, 2) + "\n" : ""; }
+
+ private:
+  const FillArgs& args_;
+  const Model& model_;
+  bool first_ = true;
+  nlohmann::ordered_json document_ = nlohmann::ordered_json::array();
+};
+
+void fill_verb(const FillArgs& args) {
+  Texts texts = texts_of(args);
+  Session session(args.session);
+  VerbHooks verb;
+  Printer printer(args, session.model);
+  if (!texts.only.empty()) {
+    printer.print(texts.only, fill(session.model, texts.only, args.fill));
+    return fmt::print("{}", printer.document());
+  }
+  const auto answer = [&](const NamedText& text, const FilledText& filled) {
+    verb.clear();
+    printer.print(text.text, filled);
+  };
+  const auto complain = [&](const std::string& error) {
+    verb.clear();
+    fmt::print(stderr, "perceiver: {}\n", error);
+  };
+  const auto [texts_read, failed] =
+      fill(session.model, lines_from(texts.stream(), texts.name), args.fill,
+           {.hooks = verb.hooks(), .ready = answer, .failed = complain});
+  if (texts_read == 0) fail("{}: no text; give one with [MASK] for a missing word", texts.name);
+  fmt::print("{}", printer.document());
+  if (failed > 0) fail("{} of {} texts could not be filled", failed, texts_read);
 }
 
 }  // namespace
 
 void add_fill_command(CLI::App& app) {
   auto args = std::make_shared<FillArgs>();
-  CLI::App* command = add_command(
-      app, "fill", "Fill in missing words of a text",
-      "  perceiver fill \"Paris is the [MASK] of France.\"\n"
-      "  perceiver fill \"The [MASK] chased the [MASK].\" -k 3 -m deepmind/language-perceiver\n"
-      "  perceiver fill \"It tastes [MASK].\" --bytes 5 --json\n"
-      "  perceiver fill --jsonl < sentences.txt");
+  CLI::App* command =
+      add_command(app, "fill", "Fill in missing words of a text",
+                  "  perceiver fill \"He told me that he [MASK] never been in London before.\"\n"
+                  "  perceiver fill \"She [MASK] not want to go home, and he did not [MASK] what "
+                  "to say.\" -k 3\n"
+                  "  perceiver fill \"I do not [MASK] what you mean.\" --bytes 4 --json\n"
+                  "  perceiver fill sentences.txt --jsonl\n"
+                  "  perceiver fill --jsonl < sentences.txt");
   command->add_option("text", args->text,
-                      "A text with [MASK] where a word is missing; '-' or nothing: each line of "
-                      "the standard input is one");
+                      "A text with [MASK] (or <mask>) where a word is missing; a file with a text "
+                      "on each line; '-' or nothing: the same from the standard input. Lines are "
+                      "answered as they come. Nothing, at a terminal: a sample");
   add_session_options(*command, args->session, "language-mini");
-  command->add_option("-k,--top", args->fill.top, "Words shown for each [MASK]")
+  command->add_option("-k,--top", args->fill.top, "How many words to show for each [MASK]")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
+      ->check(whole_number(1, 1000));
   command
       ->add_option("--bytes", args->fill.num_bytes,
                    "The length of each word in bytes, a comma at its end counted; default: 1 to 16 "
                    "are tried, the space before the word counted")
-      ->check(CLI::PositiveNumber);
-  auto* json = command->add_flag("--json", args->json, "One JSON document");
-  command->add_flag("--jsonl", args->jsonl, "A line of JSON for each text, as it is ready")
+      ->check(whole_number(1));
+  auto* json = command->add_flag("--json", args->json, "Print one JSON document");
+  command->add_flag("--jsonl", args->jsonl, "Print a line of JSON for each text, as it is ready")
       ->excludes(json);
-  command->callback([args] { fill_command(*args); });
+  command->allow_extras()->callback([args, command] {
+    args->more = command->remaining();
+    fill_verb(*args);
+  });
 }
 
 }  // namespace perceiver

@@ -1,73 +1,51 @@
 #include <c10/util/Exception.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <new>
 #include <span>
 
+#include "cli/checks.h"
 #include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/usage.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/interrupt.h"
-#include "perceiver/core/names.h"
 
 namespace perceiver {
 namespace {
 
-// Examples come first: most readers need nothing else.
-class ExamplesFirst : public CLI::Formatter {
- public:
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override {
-    const std::string examples = app->get_footer();
-    return (examples.empty() ? "" : "Examples:\n" + examples + "\n\n") +
-           CLI::Formatter::make_help(app, name, mode);
+// What a message quotes of a file may hold what a terminal obeys.
+std::string without_controls(const std::string& message) {
+  std::string shown;
+  for (const char c : message) {
+    const bool obeyed = (c >= 0 && c < ' ' && c != '\n') || c == '\x7f';
+    shown += obeyed ? fmt::format("\\x{:02x}", c) : std::string(1, c);
   }
-  std::string make_footer(const CLI::App*) const override { return "\n"; }
-};
-
-// The first word that is no verb or no option of its verb, with the nearest that is; "" when all
-// are known. CLI11 would complain of something else first, and suggests nothing.
-std::string unknown_word(const CLI::App& app, std::span<char* const> words) {
-  const CLI::App* verb = &app;
-  for (const std::string_view word : words) {
-    const std::vector<const CLI::App*> subs = verb->get_subcommands({});
-    if (!subs.empty() && !word.starts_with("-")) {
-      std::vector<std::string> known;
-      const CLI::App* found = nullptr;
-      for (const CLI::App* sub : subs) {
-        known.push_back(sub->get_name());
-        if (word == known.back()) found = sub;
-      }
-      if (found == nullptr) {
-        return fmt::format("unknown verb '{}'{}", word, did_you_mean(word, known));
-      }
-      verb = found;
-    } else if (word.starts_with("--") && word.size() > 2) {
-      const std::string name(word.substr(0, word.find('=')));
-      std::vector<std::string> known;
-      for (const CLI::Option* option : verb->get_options()) {
-        for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
-      }
-      if (std::find(known.begin(), known.end(), name) == known.end()) {
-        return fmt::format("unknown option '{}'{}", name, did_you_mean(name, known));
-      }
-    }
-  }
-  return "";
+  return shown;
 }
 
 int complain(const std::string& message, int code) {
-  fmt::print(stderr, "perceiver: {}\n", message);
+  fmt::print(stderr, "perceiver: {}\n", without_controls(message));
   return code;
 }
 
-// 0: done. 1: something outside is wrong. 2: our own mistake.
-int run(int argc, char** argv) {
-  CLI::App app("Perceiver IO: runs, trains and explains every model of the paper", "perceiver");
-  app.formatter(std::make_shared<ExamplesFirst>());
-  app.footer("  perceiver demo\n  perceiver paper\n  perceiver inspect configs/flow_patches.toml");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", PERCEIVER_VERSION, "Print the version and exit");
+// LibTorch has a class of its own for a GPU that is full, and none for the machine.
+bool is_out_of_memory(const c10::Error& e) {
+  const std::string_view message = e.what_without_backtrace();
+  return message.find("DefaultCPUAllocator") != message.npos;
+}
+
+void add_version_command(CLI::App& app) {
+  add_command(app, "version", "Print the version", "  perceiver version")->callback([] {
+    fmt::print("{}\n", PERCEIVER_VERSION);
+  });
+}
+
+void add_all_commands(CLI::App& app) {
   add_demo_command(app);
   add_fill_command(app);
   add_classify_command(app);
@@ -81,28 +59,72 @@ int run(int argc, char** argv) {
   add_data_command(app);
   add_run_command(app);
   add_convert_command(app);
+  add_models_command(app);
   add_inspect_command(app);
   add_bench_command(app);
   add_paper_command(app);
+  add_help_command(app);
+  add_version_command(app);
+}
+
+// What was printed has reached its place, or the work was for nothing: a full disk says so only
+// here.
+void finish_output() {
+  if (std::fflush(stdout) != 0) fail("standard output: cannot write: {}", std::strerror(errno));
+  if (std::ferror(stdout) != 0) fail("standard output: cannot write");
+}
+
+void parse_and_run(CLI::App& app, int argc, char** argv) {
+  const std::span<char* const> words(argv + 1, argc - 1);
+  if (words.empty()) fail("a verb is missing; see 'perceiver -h'");
+  const std::string unknown = unknown_word(app, words);
+  if (!unknown.empty()) fail("{}", unknown);
   try {
-    const std::span<char* const> words(argv + 1, argc - 1);
-    const std::string unknown = argc == 1 ? "a verb is missing" : unknown_word(app, words);
-    if (unknown.ends_with("?")) fail("{}", unknown);
-    if (!unknown.empty()) fail("{}; see 'perceiver -h'", unknown);
     app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("{}\n", PERCEIVER_VERSION);
+  } catch (const CLI::Success&) {
+    fmt::print("{}", app.help());
   } catch (const CLI::ParseError& e) {
-    return complain(fmt::format("{}; see 'perceiver -h'", e.what()), 1);
+    fail("{}", usage_complaint(app, e));
+  }
+}
+
+// 0: done. 1: something outside is wrong. 2: our own mistake.
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Perceiver IO (Jaegle et al., 2022): runs the paper's models on your texts, pictures, frames "
+      "and clips; trains those of language (Perceiver IO and BERT), ImageNet and optical flow; and "
+      "rebuilds the paper's tables",
+      "perceiver");
+  app.formatter(std::make_shared<Help>(terminal_width()));
+  app.footer(
+      "  perceiver demo\n"
+      "  perceiver fill \"He told me that he [MASK] never been in London before.\"\n"
+      "  perceiver classify photo.jpg\n"
+      "  perceiver flow frame1.png frame2.png -o flow.png\n"
+      "  perceiver train configs/language_bytes_mini.toml --data texts/ -o runs/language");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", PERCEIVER_VERSION, "Print the version and exit");
+  add_all_commands(app);
+  check_all_numbers(app);
+  try {
+    parse_and_run(app, argc, argv);
+    finish_output();
   } catch (const Error& e) {
     return complain(e.what(), 1);
   } catch (const std::bad_alloc&) {
     return complain("out of memory", 1);
   } catch (const c10::OutOfMemoryError& e) {
     return complain(fmt::format("out of memory: {}", e.what_without_backtrace()), 1);
+  } catch (const std::filesystem::filesystem_error& e) {
+    return complain(fmt::format("{}: {}", e.path1().string(), e.code().message()), 1);
   } catch (const c10::Error& e) {
+    if (is_out_of_memory(e))
+      return complain("out of memory; try a smaller input, batch or model", 1);
     return complain(fmt::format("this is a bug in perceiver: {}", e.what_without_backtrace()), 2);
   } catch (const std::exception& e) {
+    if (std::ferror(stdout) != 0) return complain("standard output: cannot write", 1);
     return complain(fmt::format("this is a bug in perceiver: {}", e.what()), 2);
   }
   return 0;
@@ -113,6 +135,7 @@ int run(int argc, char** argv) {
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description,
                       const std::string& examples) {
   CLI::App* command = app.add_subcommand(name, description);
+  command->group("Verbs");
   command->footer(examples);
   return command;
 }

@@ -18,7 +18,7 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json to_json(const Figures& f) {
+Json to_json(const PaperFigures& f) {
   return {{"params", or_null(f.params)},
           {"flops", or_null(f.flops)},
           {"inputs", or_null(f.inputs)},
@@ -53,7 +53,7 @@ void print_tables(const std::vector<LedgerEntry>& ledger) {
       {"", "", "params", "FLOPs", "inputs", "latents", "outputs", "verdict"}};
   size_t matches = 0;
   for (const LedgerEntry& entry : ledger) {
-    const auto line = [](std::string name, std::string source, const Figures& f,
+    const auto line = [](std::string name, std::string source, const PaperFigures& f,
                          std::string_view end) -> std::vector<std::string> {
       return {std::move(name), std::move(source), cell(f.params),  cell(f.flops),
               cell(f.inputs),  cell(f.latents),   cell(f.outputs), std::string(end)};
@@ -76,10 +76,11 @@ void print_tables(const std::vector<LedgerEntry>& ledger) {
 
 void add_paper_command(CLI::App& app) {
   CLI::App* command = add_command(
-      app, "paper", "The paper's tables beside what the modules give: parameters, FLOPs, arrays",
+      app, "paper",
+      "Show the paper's tables beside what this program's models have: parameters, FLOPs, arrays",
       "  perceiver paper\n  perceiver paper --json | jq '.[] | select(.verdict == \"explained\")'");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "One JSON array, a row each");
+  command->add_flag("--json", *json, "Print one JSON array, a row each");
   command->callback([json] {
     const std::vector<LedgerEntry> ledger = paper_ledger(shipped("configs"));
     *json ? print_json(ledger) : print_tables(ledger);

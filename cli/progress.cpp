@@ -7,17 +7,12 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "perceiver/train/meter.h"
+
 namespace perceiver {
 namespace {
 
 bool lines_are_shown = true;
-
-std::string clock_time(double seconds) {
-  const auto whole = static_cast<int64_t>(seconds + 0.5);
-  if (whole >= 3600)
-    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
 
 }  // namespace
 
@@ -58,20 +53,9 @@ void Progress::draw() {
   on_screen_ = true;
 }
 
-double attention_work(const ModelSummary& summary) {
-  double work = 0.0;
-  for (const Part& part : summary.parts) {
-    if (!part.attention) continue;
-    const AttentionCase& a = *part.attention;
-    work += static_cast<double>(part.times) * a.heads * a.queries * a.keys *
-            (a.qk_channels + a.v_channels);
-  }
-  return work;
-}
-
 // An attention is begun when it is seen, and done when the next is.
 PassProgress::PassProgress(std::string what, double work)
-    : progress_(std::move(what), work), counter_([this](const AttentionCase& c) {
+    : progress_(std::move(what), work), counter_([this](const AttentionCase& c, std::string_view) {
         progress_.add(begun_);
         begun_ = static_cast<double>(c.batch) * c.heads * c.queries * c.keys *
                  (c.qk_channels + c.v_channels);

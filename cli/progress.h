@@ -5,7 +5,6 @@
 #include <string>
 
 #include "perceiver/kernels/attention.h"
-#include "perceiver/model/summary.h"
 
 namespace perceiver {
 
@@ -32,10 +31,6 @@ class Progress {
   Clock::time_point start_ = Clock::now(), drawn_ = start_;
   bool on_screen_ = false;
 };
-
-// The attention of a forward pass of one example, in multiplications: the unit in which passes
-// tell how far they have come.
-double attention_work(const ModelSummary& summary);
 
 // Model passes that count themselves, an attention at a time. `work` of all passes together.
 class PassProgress {

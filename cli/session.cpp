@@ -9,9 +9,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "perceiver/core/error.h"
+#include "perceiver/core/processors.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/fingerprint.h"
@@ -37,12 +39,7 @@ std::string kernels_of(const ModelSummary& summary, const AttentionCase& place) 
   std::vector<std::string> names;
   for (const Part& part : summary.parts) {
     if (!part.attention) continue;
-    AttentionCase c = *part.attention;
-    c.device = place.device;
-    c.dtype = place.dtype;
-    c.batch = place.batch;
-    c.needs_grad = place.needs_grad;
-    const std::string name(select_attention_kernel(c).name);
+    const std::string name = choose_attention(part, place).name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -68,8 +65,8 @@ void add_session_options(CLI::App& command, SessionOptions& options,
   options.model = default_model;
   CLI::Option* model = command.add_option(
       "-m,--model", options.model,
-      "A shipped model's name, a folder, a checkpoint, a hub id, a run, or a config for random "
-      "weights");
+      "The model: a name that 'perceiver models' lists, a folder, a checkpoint, a hub id, a run of "
+      "train, or a config, whose weights are random");
   if (default_model.empty()) {
     model->required();
   } else {
@@ -77,48 +74,35 @@ void add_session_options(CLI::App& command, SessionOptions& options,
   }
   add_semantics_option(command, options.semantics);
   add_compute_options(command, options);
-  command.add_flag("-v,--verbose", options.verbose, "Say what the model's settings are, too");
+  command.add_flag("-v,--verbose", options.verbose, "Print the model's settings, too");
 }
 
 void add_compute_options(CLI::App& command, SessionOptions& options) {
-  command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")
-      ->capture_default_str();
-  command.add_option("--dtype", options.dtype, "Numbers to compute with")
+  add_device_option(command, options.device);
+  command
+      .add_option("--dtype", options.dtype,
+                  "Number format to compute in; auto: bfloat16 on a GPU, float32 on a CPU")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}));
+      ->check(one_of({"auto", "float32", "bfloat16", "float16"}));
   command
       .add_option("--attention", options.kernel,
-                  "A kernel by name, auto, or check: auto's choice compared with the definition")
+                  "The code that computes attention: auto takes the fastest; a kernel's name takes "
+                  "that one, without the shortcuts of inference; check compares auto's results "
+                  "with those of the plain definition")
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "Of the CPU; default: one a core")
-      ->check(CLI::Range(1, 1024));
-  command.add_option("--seed", options.seed, "Of everything random")->capture_default_str();
-  command.add_flag("-q,--quiet", options.quiet, "Say nothing but results and errors");
+  add_threads_option(command, options.threads);
+  command.add_option("--seed", options.seed, "The number that all random choices follow from")
+      ->capture_default_str();
+  add_quiet_option(command, options.quiet);
 }
 
-// Before the model is loaded: a name that does not exist, or not on this device. The case is one
-// that every kernel of the device takes.
-static void check_kernel(const SessionOptions& options) {
-  const at::Device device = device_argument(options.device);
-  const int64_t wide = 300;
-  select_attention_kernel({.device = device,
-                           .dtype = device.is_cuda() ? at::kBFloat16 : at::kFloat,
-                           .queries = 1,
-                           .keys = 1,
-                           .qk_channels = wide,
-                           .v_channels = wide},
-                          options.kernel);
-}
-
-void set_up(const SessionOptions& options) {
+RunScope set_up(const SessionOptions& options) {
   notes_are_shown = !options.quiet;
   Progress::show(!options.quiet);
-  if (options.threads > 0) at::set_num_threads(static_cast<int>(options.threads));
+  use_threads(options.threads);
   at::manual_seed(options.seed);
-  if (options.kernel != "auto") {
-    if (options.kernel != "check") check_kernel(options);
-    static const AttentionKernelScope for_the_program(options.kernel);
-  }
+  check_attention_kernel(options.kernel, device_argument(options.device));
+  return RunScope([&](Run& run) { run.kernel = options.kernel; });
 }
 
 std::string threads_word() {
@@ -127,29 +111,24 @@ std::string threads_word() {
 }
 
 Session::Session(const SessionOptions& options)
-    : device(device_argument(options.device)), dtype(session_dtype(options.dtype, device)) {
-  set_up(options);
-  at::GradMode::set_enabled(false);
+    : device(device_argument(options.device)),
+      dtype(session_dtype(options.dtype, device)),
+      run_(set_up(options)) {
   model = load_model(find_model(options.model), semantics_argument(options.semantics));
-  if (options.fingerprint) fingerprint = perceiver::fingerprint(model);
+  if (options.fingerprint) model.fingerprint = perceiver::fingerprint(model);
   model.task->model().to(device, dtype);
   model.task->model().eval();
-  const auto kernels = [&] {
+  const auto attention = [&] {
+    if (options.kernel == "check") return options.kernel;
+    if (options.kernel != "auto") return options.kernel + ", without the inference form";
     return kernels_of(model.task->summary(Split::kEval), {.device = device, .dtype = dtype});
   };
   note(fmt::format("{}, {}, attention: {}", describe(model, device.str(), dtype_word(dtype)),
-                   threads_word(), options.kernel == "auto" ? kernels() : options.kernel));
-  if (options.verbose) note(model.settings.bytes);
-}
-
-File read_input(const std::string& value) {
-  if (value != "-") return read_file(value);
-  File file{"standard input", ""};
-  std::array<char, 1 << 16> buffer;
-  while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), stdin)) {
-    file.bytes.append(buffer.data(), count);
+                   threads_word(), attention()));
+  if (options.verbose) {
+    note(fmt::format("{}\n{}", semantics_text(*model.settings), model.settings->model_text()));
   }
-  return file;
+  if (model.origin.is_random()) note(kRandomWarning);
 }
 
 void note(const std::string& message) {

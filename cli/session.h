@@ -1,8 +1,12 @@
 // What every verb that runs a model takes, and a model that is ready to run.
 #pragma once
 
+#include <ATen/core/grad_mode.h>
+
 #include <string>
 
+#include "perceiver/core/standard_input.h"
+#include "perceiver/kernels/run.h"
 #include "perceiver/zoo/model.h"
 
 namespace CLI {
@@ -27,18 +31,23 @@ void add_session_options(CLI::App& command, SessionOptions& options,
 // --device, --dtype, --attention, --threads, --seed, -q
 void add_compute_options(CLI::App& command, SessionOptions& options);
 
-// Threads, seed, attention kernel and what is said, for the rest of the program.
-void set_up(const SessionOptions& options);
+// Threads, seed and what is said, for the rest of the program; the attention kernel for this
+// thread, as long as the scope lives.
+[[nodiscard]] RunScope set_up(const SessionOptions& options);
 
-// The model in its place: on the device, in the dtype, in evaluation mode. Gradients are off from
-// here on, in the whole program, and one line on stderr says what is run.
+// The model in its place: on the device, in the dtype, in evaluation mode. As long as it lives,
+// gradients are off on this thread (others take run_of_this_thread() over), and attention gets the
+// kernel that was asked for. One line on stderr says what is run.
 struct Session {
   explicit Session(const SessionOptions& options);
 
   Model model;
-  std::string fingerprint;  // where the options ask for it
   at::Device device;
   at::ScalarType dtype;
+
+ private:
+  at::NoGradGuard no_gradients_;
+  RunScope run_;
 };
 
 // "auto", "cpu", "cuda", "cuda:1" as a device that is there.
@@ -49,11 +58,8 @@ at::ScalarType session_dtype(const std::string& value, at::Device device);
 std::string dtype_word(at::ScalarType dtype);
 std::string threads_word();  // "2 threads"
 
-// The kernels that a model's attention gets in a place such as this: "tiled" or "tiled, reference".
+// What computes a model's attention in a place such as this: "streamed" or "wide, resident".
 std::string kernels_of(const ModelSummary& summary, const AttentionCase& place);
-
-// `value` as a file to read, where "-" is the standard input.
-File read_input(const std::string& value);
 
 // Something worth knowing that is no error, on stderr unless -q was given.
 void note(const std::string& message);

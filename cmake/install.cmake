@@ -3,7 +3,7 @@
 
 get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
 set(libraries)
-set(PERCEIVER_DEPENDENCIES Torch)
+set(PERCEIVER_DEPENDENCIES)
 foreach(target IN LISTS targets)
   # perceiver_library() gives its libraries, and nothing else has, a name to be exported under.
   get_target_property(export_name ${target} EXPORT_NAME)
@@ -35,6 +35,7 @@ if(TARGET perceiver)
   set_target_properties(perceiver PROPERTIES INSTALL_RPATH ${torch_lib})
   install(TARGETS perceiver)
 endif()
+install(FILES perceiver/perceiver.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/perceiver)
 install(DIRECTORY configs labels models samples DESTINATION ${CMAKE_INSTALL_DATADIR}/perceiver)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/perceiver)

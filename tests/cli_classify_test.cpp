@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "perceiver/core/error.h"
+#include "perceiver/media/image.h"
 #include "perceiver/media/sound.h"
 #include "tests/program.h"
 
@@ -58,7 +60,8 @@ TEST_F(ClassifyTest, APictureGetsItsClassesWithProbabilities) {
   EXPECT_GE(document[0]["top"][0]["probability"], document[0]["top"][1]["probability"]);
   const int64_t index = document[0]["top"][0]["index"];
   EXPECT_EQ(document[0]["top"][0]["name"], "class " + std::to_string(index));
-  EXPECT_NE(result.err.find("imagenet from deepmind"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("imagenet, new model, random weights, "), std::string::npos)
+      << result.err;
 }
 
 TEST_F(ClassifyTest, AFolderGivesALineForEachPictureInOrderWhateverTheBatch) {
@@ -121,11 +124,13 @@ TEST_F(ClassifyTest, MistakesAreOneLine) {
   const std::string q = "classify -q ";
   expect_complaint(q + "nowhere.png" + model,
                    "nowhere.png: cannot open: No such file or directory");
-  expect_complaint(q + file("text.png", "just words") + model,
-                   path("text.png") + ": not a picture: expected PNG, JPEG or PPM");
+  expect_complaint(
+      q + file("text.png", "just words") + model,
+      path("text.png") + ": not a picture: expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF");
   fs::create_directories(folder_ / "empty");
-  expect_complaint(q + path("empty") + model,
-                   path("empty") + ": no picture in it, expected .png, .jpg, .jpeg, .ppm, .pgm");
+  expect_complaint(
+      q + path("empty") + model,
+      path("empty") + ": no picture in it, expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF");
   expect_complaint(q + path("text.png") + " -m " + config("language_bytes_mini.toml"),
                    "models of this task have no classes");
   expect_complaint(q + path("text.png") + model + " --device cuda:77",
@@ -141,9 +146,37 @@ TEST_F(ClassifyTest, OneBadPictureOfAFolderIsNamedAndTheOthersAreClassified) {
   const Result result = run("classify -q --jsonl " + folder_.string() + model);
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2);
-  EXPECT_EQ(result.err, "perceiver: " + path("b.png") +
-                            ": not a picture: expected PNG, JPEG or PPM\n"
-                            "perceiver: 1 of 3 inputs could not be read\n");
+  EXPECT_EQ(result.err,
+            "perceiver: " + path("b.png") +
+                ": not a picture: expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF\n"
+                "perceiver: 1 of 3 inputs could not be read\n");
+}
+
+TEST_F(ClassifyTest, FoldersOfFoldersAreGoneInto) {
+  fs::create_directories(folder_ / "ant" / "small");
+  fs::create_directories(folder_ / "bee");
+  picture("ant/small/1.ppm");
+  picture("bee/2.ppm");
+  file("bee/notes.txt", "no picture");
+  file(".hidden.ppm", "no picture");
+  const Result result = run("classify -q --json " + folder_.string() + model);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json document = Json::parse(result.out);
+  ASSERT_EQ(document.size(), 2);
+  EXPECT_EQ(document[0]["file"], path("ant/small/1.ppm"));
+  EXPECT_EQ(document[1]["file"], path("bee/2.ppm"));
+}
+
+TEST_F(ClassifyTest, AttendSaysHowSharpEachMapIsAndNotThatItIsOnTheImage) {
+  const Result result = run("attend -q --latents 5 --head 1 -o " + path("maps.png") + " " +
+                            picture("a.ppm", 32, 32) + model);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("half of it on"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("latent 5, head 1"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("100.0 %"), std::string::npos) << result.out;
+  // The picture seven times as large, its map beside it, and both below their names.
+  EXPECT_EQ(decode_image(read_file(path("maps.png"))).sizes(),
+            (std::vector<int64_t>{3, 7 * 32 + 20, 2 * 7 * 32 + 4}));
 }
 
 TEST_F(ClassifyTest, AttendDrawsGroupsOfLatentsOverThePicture) {
@@ -203,12 +236,37 @@ TEST_F(ClassifyTest, AttendOnATextMarksItInATerminalWithoutColoursAndInHtml) {
   ASSERT_EQ(plain.code, 0) << plain.err;
   EXPECT_NE(plain.out.find("Ein Käse & zwei <Brote>\n"), std::string::npos) << plain.out;
   EXPECT_EQ(plain.out.find('\033'), std::string::npos);
-  EXPECT_NE(plain.out.find("on text"), std::string::npos) << plain.out;
+  EXPECT_NE(plain.out.find("% of the input"), std::string::npos) << plain.out;
   const Result html = run(text + " -o " + path("maps.html"));
   ASSERT_EQ(html.code, 0) << html.err;
   const std::string page = read_file(path("maps.html")).bytes;
   EXPECT_NE(page.find(">&lt;</span>"), std::string::npos);
   EXPECT_NE(page.find(">ä</span>"), std::string::npos);
+  EXPECT_NE(page.find("<h1>What the latents look at</h1>"), std::string::npos);
+  EXPECT_NE(page.find("The darker a letter's background"), std::string::npos);
+}
+
+TEST_F(ClassifyTest, AttendTakesAWordForATextWhereTheModelReadsTexts) {
+  const std::string model = " -m " + config("language_bytes_mini.toml");
+  const Result word = run("attend -q --clusters 1 hello" + model, "NO_COLOR=1");
+  EXPECT_EQ(word.code, 0) << word.err;
+  EXPECT_NE(word.out.find("\nhello\n"), std::string::npos) << word.out;
+  const Result masked = run("attend -q --clusters 1 'the [MASK] of'" + model, "NO_COLOR=1");
+  EXPECT_NE(masked.out.find("\nthe _____ of\n"), std::string::npos) << masked.out;
+  expect_complaint("attend -q ''" + model, "the text is empty");
+  expect_complaint("attend -q nowhere.txt" + model,
+                   "nowhere.txt: cannot open: No such file or directory");
+}
+
+TEST_F(ClassifyTest, AttendOnATextTakesTheShippedModelOfTexts) {
+  try {
+    shipped("models/language-mini");
+  } catch (const Error&) {
+    GTEST_SKIP() << "there is no models/language-mini";
+  }
+  const Result result = run("attend --clusters 1 'It was a dark night.'", "NO_COLOR=1");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(result.err.starts_with("language-mini: ")) << result.err;
 }
 
 }  // namespace

@@ -156,6 +156,50 @@ TEST_F(CliFlow, WithoutInputsItIsAShippedPairBesideItsTruth) {
   EXPECT_EQ(document["measures"]["pixels"], 384 * 224);
 }
 
+TEST_F(CliFlow, FoldersOfFoldersAreClipsOfTheirOwn) {
+  for (const char* clip : {"clips/one", "clips/more/two", "clips/bad"}) {
+    fs::create_directories(path(clip));
+    for (const char* name : {"/a", "/b"}) write_frame(clip + std::string(name), 16, 20);
+  }
+  write_file(path("clips/bad/b.png"), "no picture");
+  const Result result = run(filled("@clips -o @flows --format flo --json"));
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.err, "perceiver: " + path("clips/bad/b.png") +
+                            ": not a picture: expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or "
+                            "AVIF\nperceiver: 1 of 3 clips could not be read\n");
+  const Json document = Json::parse(result.out);
+  ASSERT_EQ(document.size(), 2);
+  EXPECT_EQ(document[0]["output"], path("flows/more/two"));
+  EXPECT_EQ(document[1]["pairs"][0]["first"], path("clips/one/a.png"));
+  EXPECT_TRUE(fs::exists(path("flows/more/two/a.flo")));
+  EXPECT_TRUE(fs::exists(path("flows/one/a.flo")));
+  EXPECT_FALSE(fs::exists(path("flows/bad")));
+  expect_flow_complaint("@clips -o @flows.png",
+                        "@flows.png: one file cannot hold the flow of a folder of clips; give a "
+                        "folder");
+}
+
+TEST_F(CliFlow, VideosOfAFolderBecomeVideosOfFlow) {
+  if (!video_is_built_in()) GTEST_SKIP() << "built without FFmpeg's libraries";
+  fs::create_directories(path("videos/inside"));
+  VideoWriter video(path("videos/inside/clip.avi"),
+                    {.height = 16, .width = 20, .frames_per_second = 5.0});
+  for (int i = 0; i < 3; ++i) video.write(at::randint(0, 256, {3, 16, 20}, at::kByte));
+  video.finish();
+  flow("@videos -o @flow_videos");
+  EXPECT_EQ(VideoReader(read_file(path("flow_videos/inside/clip.avi"))).info().width, 40);
+}
+
+TEST_F(CliFlow, ColoursOfSeveralPairsKeepOneScale) {
+  fs::create_directories(path("still"));
+  for (const char* name : {"still/a", "still/b", "still/c"}) write_frame(name, 16, 20);
+  flow("@still -o @still_colours");
+  flow("@still/a.png @still/b.png -o @still_pair.png --max-flow 2.236068");
+  const auto picture = [](const std::string& name) { return decode_image(read_file(path(name))); };
+  EXPECT_TRUE(picture("still_colours/a.png").equal(picture("still_colours/b.png")));
+  EXPECT_TRUE(picture("still_colours/a.png").equal(picture("still_pair.png")));
+}
+
 TEST_F(CliFlow, GroundTruthIsMeasuredAgainst) {
   write_file(path("truth.flo"), encode_flo(constant_flow(24, 30, kX + 3, kY + 4)));
   EXPECT_EQ(flow("@frames/a.png @frames/b.png -o @t.png --ground-truth @truth.flo "
@@ -219,7 +263,8 @@ TEST_F(CliFlow, ShowDrawsAndMeasuresFilesOfFlow) {
   EXPECT_LE((again - moving).abs().max().item<double>(), 0.5 / 64 + 1e-6) << "KITTI's steps";
   EXPECT_EQ(flow("--show @moving.flo @frames/a.png --arrows -o @arrows.png --jsonl").back(), '\n');
   expect_flow_complaint("--show @moving.flo --arrows -o @n.png",
-                        "--show with arrows needs the frame to draw them over");
+                        "--show with arrows needs the frame to draw them over: flow --show "
+                        "@moving.flo FRAME --arrows");
   expect_flow_complaint("--show @moving.flo @frames/a.png",
                         "@frames/a.png: --show takes a frame for --arrows alone");
   write_frame("narrow", 24, 29);
@@ -242,8 +287,8 @@ TEST_F(CliFlow, VideosGoInAndOut) {
   // Its two frames make one pair.
   const Json again = Json::parse(flow("@clip.mkv -o @clip --format flo --json"));
   ASSERT_EQ(again["pairs"].size(), 1);
-  EXPECT_EQ(again["pairs"][0]["output"], path("clip/000000.flo"));
-  EXPECT_EQ(decode_flow(read_file(path("clip/000000.flo"))).flow.size(2), 60);
+  EXPECT_EQ(again["pairs"][0]["output"], path("clip/000001.flo"));
+  EXPECT_EQ(decode_flow(read_file(path("clip/000001.flo"))).flow.size(2), 60);
   flow("@clip.mkv -o @arrows.mp4 --arrows");
   EXPECT_EQ(VideoReader(read_file(path("arrows.mp4"))).info().width, 60);
   expect_flow_complaint("@clip.mkv -o @clip.flo",
@@ -262,14 +307,15 @@ TEST_F(CliFlow, MistakesOfTheInputAreOneLine) {
                         "folder or a video");
   expect_flow_complaint(a + "@frames", "@frames: is a folder, expected a file");
   fs::create_directory(path("empty"));
-  expect_flow_complaint("@empty",
-                        "@empty: no picture in it, expected .png, .jpg, .jpeg, .ppm, "
-                        ".pgm");
+  expect_flow_complaint(
+      "@empty", "@empty: no picture in it, expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF");
   fs::create_directory(path("single"));
   write_frame("single/a", 4, 4);
   expect_flow_complaint("@single", "@single: one picture, flow needs two");
   write_file(path("text.png"), "Not a picture.");
-  expect_flow_complaint(a + "@text.png", "@text.png: not a picture: expected PNG, JPEG or PPM");
+  expect_flow_complaint(
+      a + "@text.png",
+      "@text.png: not a picture: expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF");
   write_file(path("cut.png"), read_file(path("frames/a.png")).bytes.substr(0, 700));
   const Result cut = run(filled(a + "@cut.png"));
   EXPECT_EQ(cut.code, 1);
@@ -325,7 +371,7 @@ TEST_F(CliFlow, MistakesOfTheOutputAreFoundBeforeTheWork) {
   expect_flow_complaint(frames + "-o @n.png --consistency @n.jpg",
                         "--consistency @n.jpg: expected a name that ends in .png, or a folder");
   expect_flow_complaint(frames + "--error-picture @n.png",
-                        "--error-picture requires --ground-truth; see 'perceiver -h'");
+                        "--error-picture needs --ground-truth; see 'perceiver flow -h'");
   fs::create_directory(path("twins"));
   for (const char* name : {"a.png", "a.ppm", "b.png"}) {
     fs::copy(path("frames/a.png"), path("twins/") + name);

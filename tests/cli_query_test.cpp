@@ -155,6 +155,24 @@ TEST_F(CliQuery, AWordIsAskedByteByByte) {
             (std::vector<int64_t>{12, 262}));
 }
 
+TEST_F(CliQuery, AMissingWordIsAskedForWhatFits) {
+  ASSERT_EQ(run("encode -q --text 'in the [MASK] of <mask>.' -m " + kLanguage + " -o " + z).code,
+            0);
+  const Json words = json_of("query -q " + z + " --words 3,5 -k 2")["words"];
+  ASSERT_EQ(words.size(), 2u);
+  EXPECT_EQ(words[0]["word"], "[MASK]");
+  EXPECT_EQ(words[1]["word"], "[MASK].");
+  for (const Json& word : words) {
+    ASSERT_EQ(word["candidates"].size(), 2u) << word;
+    EXPECT_GE(word["candidates"][0]["probability"], word["candidates"][1]["probability"]);
+    EXPECT_FALSE(word.contains("bytes"));
+  }
+  const Result table = run("query -q " + z + " --words 2-3 -k 1");
+  EXPECT_TRUE(table.out.starts_with("  word      candidate")) << table.out;
+  EXPECT_NE(table.out.find("\n  3 [MASK]  "), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("\n  2 the     t  "), std::string::npos) << table.out;
+}
+
 TEST_F(CliQuery, OfClassifiersTheLabelIsAsked) {
   const Result encoded =
       run("encode -q --text 'good' -m tests/golden/huggingface/text-classifier -o " + z);
@@ -225,6 +243,17 @@ TEST_F(CliQuery, LatentsAreAskedWithTheModelThatMadeThem) {
 TEST_F(CliQuery, MistakesAreOneLine) {
   expect_complaint("encode", "give what to encode: files, or a text with --text");
   expect_complaint("encode -q --text '' -m " + kLanguage, "--text: the text is empty");
+  expect_complaint("encode a.txt --text a", "got a.txt and --text; give only one of them");
+  const std::string png = "tests/golden/media/shapes_53x37.png";
+  expect_complaint("encode -q " + png + " -m " + kLanguage,
+                   png + ": a binary file, expected a text; is the model the right one (-m)?");
+  const std::string place = "perceiver: " + png + ": not latents (header of ";
+  const Result picture = run("query " + png);
+  EXPECT_EQ(picture.code, 1);
+  EXPECT_TRUE(picture.err.starts_with(place)) << picture.err;
+  EXPECT_TRUE(
+      picture.err.ends_with("); make them with 'perceiver encode', see 'perceiver encode -h'\n"))
+      << picture.err;
   expect_complaint("encode -q tests/golden/media/shapes_53x37.png -m " + kFlow,
                    "optical flow is of two frames, got 1");
   expect_complaint(

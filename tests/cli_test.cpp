@@ -1,4 +1,5 @@
 // The built program, driven through a shell as a user would.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,8 +33,9 @@ TEST(Cli, UnknownWordsGetTheNearestOne) {
 }
 
 TEST(Cli, MistakesInAConfigAreOneLine) {
-  expect_complaint("inspect", "config is required; see 'perceiver -h'");
-  expect_complaint("inspect nowhere.toml", "nowhere.toml: cannot open: No such file or directory");
+  expect_complaint("inspect", "CONFIG is missing; see 'perceiver inspect -h'");
+  expect_complaint("inspect nowhere.toml",
+                   "nowhere.toml: no such file, and no shipped config of that name");
   expect_complaint("inspect /tmp", "/tmp/config.json: cannot open: No such file or directory");
   const std::string flow = config("flow_patches.toml");
   expect_complaint("inspect " + flow + " model.encoder.num_latent=3",
@@ -71,11 +73,42 @@ TEST(Cli, InspectSaysWhichKernelAndWhyNotAFasterOne) {
     }
     return Json();
   };
-  EXPECT_EQ(encoder(eval)["kernel"], "tiled");
+  EXPECT_EQ(encoder(eval)["kernel"], "streamed");  // by the inference form
+  EXPECT_EQ(encoder(eval)["refusals"], Json::array());
   EXPECT_EQ(encoder(eval)["queries"], 2048);
   EXPECT_EQ(encoder(eval)["keys"], 182'528);
   EXPECT_EQ(encoder(train)["kernel"], "tiled");
   EXPECT_EQ(encoder(train)["refusals"][4], "library: needs the GPU, the tensors are on cpu");
+}
+
+TEST(Cli, InspectOfAGpuNeedsNone) {
+  for (const char* name :
+       {"flow_patches", "imagenet_fourier", "imagenet_conv", "multimodal_784", "language_bytes"}) {
+    for (const char* how : {"--split eval", "--split train", "--dtype bfloat16"}) {
+      const Result result = run(fmt::format("inspect --device cuda --json {} {}", how,
+                                            config(std::string(name) + ".toml")));
+      EXPECT_EQ(result.code, 0) << name << result.err;
+    }
+  }
+}
+
+TEST(Cli, AKernelOfAnotherDeviceIsRefusedBeforeTheModelIsLoaded) {
+  for (const char* name : {"resident", "narrow"}) {
+    expect_complaint(fmt::format("attend -m nowhere --device cpu --attention {}", name),
+                     fmt::format("attention kernel '{}' needs a GPU, the device is cpu; known "
+                                 "there: auto, check, tiled, reference",
+                                 name));
+  }
+}
+
+TEST(Cli, SessionsSayWhatComputesAttention) {
+  const Result usual = run("attend --json --device cpu -o " + testing::TempDir() + "usual.png");
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  EXPECT_NE(usual.err.find(", attention: streamed\n"), std::string::npos) << usual.err;
+  const Result named = run("classify --device cpu --attention tiled samples/pictures/ship.png");
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_NE(named.err.find(", attention: tiled, without the inference form\n"), std::string::npos)
+      << named.err;
 }
 
 constexpr const char* kGolden = "tests/golden/huggingface/text-classifier";
@@ -85,7 +118,8 @@ TEST(Cli, RunComparesWithTheReferenceAndSaysBySoMuch) {
   const Result good = run("run --check " + std::string(kGolden) + " " + io);
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_TRUE(good.out.starts_with("logits: largest difference ")) << good.out;
-  EXPECT_NE(good.err.find("text_classifier from huggingface"), std::string::npos) << good.err;
+  EXPECT_NE(good.err.find("text_classifier, weights from Hugging Face, "), std::string::npos)
+      << good.err;
   const Result bad =
       run("run --check --semantics deepmind --atol 1e-9 " + std::string(kGolden) + " " + io);
   EXPECT_EQ(bad.code, 1);

@@ -124,7 +124,10 @@ TEST_F(CliTrain, CtrlCSavesAndSaysHowToGoOn) {
   child.send(SIGINT);
   EXPECT_EQ(WEXITSTATUS(child.wait()), 128 + SIGINT);
   const std::string err = read_file(folder / "err").bytes;
-  EXPECT_NE(err.find("stopping after this step; once more ends at once\n"), err.npos) << err;
+  EXPECT_NE(
+      err.find("stopping after the operation at hand; once more ends at once, without saving\n"),
+      err.npos)
+      << err;
   EXPECT_NE(err.find("; go on with 'perceiver train --resume " + path("run") + "'\n"), err.npos)
       << err;
 
@@ -135,15 +138,96 @@ TEST_F(CliTrain, CtrlCSavesAndSaysHowToGoOn) {
             std::string::npos);
 }
 
-TEST_F(CliTrain, ASecondCtrlCEndsAtOnce) {
-  // A step of many examples, which would take minutes.
-  Child child(start("run") + " train.batch=1000000", folder / "err");
+// A step of so many small batches takes hours.
+TEST_F(CliTrain, CtrlCEndsInTheMiddleOfAStep) {
+  Child child(start("run") + " train.batch=1000000 train.accumulate=1000000", folder / "err");
   wait_for([&] { return fs::exists(folder / "run" / "metrics.jsonl"); });
+  child.send(SIGTERM);
+  EXPECT_EQ(WEXITSTATUS(child.wait()), 128 + SIGTERM);
+  const std::string err = read_file(folder / "err").bytes;
+  EXPECT_TRUE(
+      err.ends_with("stopped in the first step, with nothing to save; go on with "
+                    "'perceiver train --resume " +
+                    path("run") + "'\n"))
+      << err;
+}
+
+// Both signals arrive before the program can do anything about the first.
+TEST_F(CliTrain, ASecondSignalEndsAtOnceWithoutSaving) {
+  Child child(start("run") + " train.steps=1000000 train.save_every=1000000", folder / "err");
+  wait_for([&] { return fs::exists(folder / "run" / "metrics.jsonl") && !losses("run").empty(); });
+  child.send(SIGSTOP);
   child.send(SIGINT);
-  wait_for([&] { return read_file(folder / "err").bytes.ends_with("ends at once\n"); });
-  child.send(SIGINT);
-  EXPECT_EQ(WEXITSTATUS(child.wait()), 128 + SIGINT);
+  child.send(SIGTERM);
+  child.send(SIGCONT);
+  EXPECT_GT(WEXITSTATUS(child.wait()), 128);
   EXPECT_FALSE(fs::exists(folder / "run" / "last"));
+  const std::string err = read_file(folder / "err").bytes;
+  EXPECT_EQ(err.find("stopped and saved"), err.npos) << err;
+}
+
+TEST_F(CliTrain, TheFirstStepHasALineAndTheRestEveryLogEvery) {
+  const Result result = run(start("run") + " train.steps=9 train.log_every=4 train.eval_every=0");
+  EXPECT_EQ(result.code, 0);
+  std::string steps;
+  std::istringstream lines(result.err);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("step ") && line.find("held out") == line.npos) {
+      EXPECT_LE(line.size(), 100u) << line;
+      EXPECT_TRUE(line.ends_with(" left")) << line;
+      steps += line.substr(5, line.find('/') - 5) + " ";
+    }
+  }
+  EXPECT_EQ(steps, "1 4 8 9 ");
+}
+
+// On a terminal 60 columns wide, which util-linux's script provides.
+TEST_F(CliTrain, OnATerminalTheLineIsRewrittenAndFits) {
+  if (std::system("command -v script >/dev/null") != 0) GTEST_SKIP() << "needs script(1)";
+  const std::string command = "stty cols 60; " + std::string(std::getenv("PERCEIVER_PROGRAM")) +
+                              " " + start("run") + " train.steps=400 train.eval_every=0";
+  const std::string recorded = path("terminal");
+  ASSERT_EQ(std::system(("script -qec '" + command + "' /dev/null >" + recorded).c_str()), 0);
+  const std::string text = read_file(recorded).bytes;
+  EXPECT_NE(text.find("\033[K"), text.npos);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line, '\r');) {
+    if (line.starts_with("step ") && line.find("held out") == line.npos) {
+      EXPECT_LT(line.substr(0, line.find('\033')).size(), 60u) << line;
+    }
+  }
+}
+
+TEST_F(CliTrain, ARunIsResumedFromAnyFolder) {
+  const std::string here = "cd " + folder.string() + " &&";
+  const fs::path program = fs::absolute(std::getenv("PERCEIVER_PROGRAM"));
+  const auto in_folder = [&](const std::string& arguments) {
+    return std::system(
+        (here + " " + program.string() + " " + arguments + " >/dev/null 2>&1").c_str());
+  };
+  ASSERT_EQ(in_folder("train tiny.toml --data text.txt --threads 1 -o run train.steps=5"), 0);
+  const Result result = run("train --threads 1 --resume " + path("run") + " train.steps=7");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(read_file(folder / "run" / "config.toml").bytes.find("['" + path("text.txt") + "']"),
+            std::string::npos);
+}
+
+// Ten million examples of this model do not fit any machine; so many small batches of one do.
+TEST_F(CliTrain, ARunThatDoesNotFitInMemoryIsRefusedBeforeItStarts) {
+  const Result result = run(start("run") + " -q train.batch=10000000");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.err.starts_with("perceiver: a step of 10000000 examples at once takes about "))
+      << result.err;
+  EXPECT_NE(result.err.find("; train.accumulate="), std::string::npos) << result.err;
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
+TEST_F(CliTrain, TheModelItBeginsWithIsOnTheFirstLine) {
+  ASSERT_EQ(run(start("first") + " train.steps=1").code, 0);
+  const Result result = run(start("second") + " train.steps=1 --from " + path("first"));
+  EXPECT_EQ(result.code, 0);
+  const std::string line = result.err.substr(0, result.err.find('\n'));
+  EXPECT_NE(line.find(", new model, weights from " + path("first") + ","), line.npos) << line;
 }
 
 TEST_F(CliTrain, ACheckpointThatWasCutShortIsReportedAndTheOneBeforeItUsed) {
@@ -193,7 +277,9 @@ TEST_F(CliTrain, ARunIsAModelThatEveryVerbReads) {
   EXPECT_NEAR(figures["loss"].get<double>(), losses("run").at("eval40"), 1e-5);
   const Result elsewhere = run("eval " + path("converted") + " --data " + path("text.txt"));
   EXPECT_EQ(elsewhere.code, 0) << elsewhere.err;
-  EXPECT_TRUE(elsewhere.out.starts_with("examples 60\nbits_per_byte ")) << elsewhere.out;
+  EXPECT_TRUE(elsewhere.out.starts_with("  examples ")) << elsewhere.out;
+  EXPECT_NE(elsewhere.out.find(" 60\n  bits a byte "), std::string::npos) << elsewhere.out;
+  EXPECT_TRUE(elsewhere.out.ends_with(" %\n")) << elsewhere.out;
 }
 
 TEST_F(CliTrain, MistakesAreOneLine) {
@@ -220,7 +306,19 @@ TEST_F(CliTrain, MistakesAreOneLine) {
   expect_complaint("eval -q " + config + " data.held_out_share=0.0",
                    "there are no held-out examples; name files or folders with --data");
   expect_complaint("train -q " + std::string(perceiver::config("audioset_mini.toml")),
-                   "models of this task cannot be trained yet");
+                   perceiver::config("audioset_mini.toml") +
+                       ": models of the task audioset cannot be trained yet; those of bert, "
+                       "glue, glue_bert, imagenet, language, optical_flow can");
+  expect_complaint("eval -q " + std::string(perceiver::config("starcraft_mini.toml")),
+                   perceiver::config("starcraft_mini.toml") +
+                       ": models of the task starcraft cannot be evaluated yet; those of bert, "
+                       "glue, glue_bert, imagenet, language, optical_flow can");
+  expect_complaint("train --resume " + path("run") + " " + config,
+                   "train: got the config " + config + " and --resume " + path("run") +
+                       ", expected one of them: a run has its own config");
+  expect_complaint("train -q " + config + data + " data.tokenizer=none.model",
+                   "data.tokenizer: there is no file 'none.model'; 'perceiver data sentencepiece "
+                   "TEXTS -o none.model' makes one of your texts");
   expect_complaint("data sentencepeace x",
                    "unknown verb 'sentencepeace'; did you mean "
                    "'sentencepiece'?");

@@ -20,7 +20,7 @@ fi
 if [[ -L .deps/nvcc ]]; then
   # Even a sanitized build, which has no kernels for CUDA, needs nvcc to find a LibTorch with CUDA.
   settings+=("-DCMAKE_CUDA_COMPILER=$(readlink .deps/nvcc)")
-  [[ $preset == asan ]] || settings+=(-DPERCEIVER_CUDA=ON)
+  [[ $preset == asan || $preset == tsan ]] || settings+=(-DPERCEIVER_CUDA=ON)
 fi
 settings+=("$@")
 

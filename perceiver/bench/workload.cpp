@@ -29,10 +29,13 @@ std::optional<File> config_of(const std::string& name) {
   if (const NamedWorkload* named = find_named(name)) {
     return read_file(shipped("configs") / named->config);
   }
-  if (name.ends_with(".toml")) return read_file(name);
+  if (name.ends_with(".toml")) return read_file(find_config(name));
+  if (const auto config = shipped_config(name)) return read_file(*config);
   if (name.find_first_of("/.") != name.npos || fs::exists(name)) return {};
-  std::vector<std::string> known;
-  for (const NamedWorkload& workload : named_workloads()) known.emplace_back(workload.name);
+  const std::vector<std::string> models = model_names(model_places());
+  if (std::ranges::find(models, name) != models.end()) return {};
+  std::vector<std::string> known = all_workloads();
+  known.insert(known.end(), models.begin(), models.end());
   const std::string near = did_you_mean(name, known);
   fail("unknown model '{}'{}", name,
        near.empty() ? "; 'perceiver bench --list' shows those with a name" : near);
@@ -50,13 +53,6 @@ std::vector<std::string> training_overrides(const WorkloadOptions& options) {
   return overrides;
 }
 
-Model random_model(const File& config, const std::vector<std::string>& overrides) {
-  return {.source = config.name,
-          .origin = Reference::kDeepMind,
-          .settings = model_settings(config, overrides),
-          .task = make_task(config, overrides)};
-}
-
 Model make_model(const std::string& name, const WorkloadOptions& options) {
   const std::optional<File> config = config_of(name);
   if (!config && !options.overrides.empty()) {
@@ -64,9 +60,9 @@ Model make_model(const std::string& name, const WorkloadOptions& options) {
          options.overrides.front());
   }
   if (!config && !options.train) return load_model(find_model(name));
-  const File settings = config ? *config : read_settings(find_model(name));
-  if (!options.train) return random_model(settings, options.overrides);
-  return random_model(settings, training_overrides(options));
+  const File settings = config ? *config : settings_file(find_model(name));
+  if (!options.train) return new_model(settings, options.overrides);
+  return new_model(settings, training_overrides(options));
 }
 
 void check_combination(const std::string& name, const WorkloadOptions& options) {
@@ -99,6 +95,20 @@ const std::vector<NamedWorkload>& named_workloads() {
   return all;
 }
 
+std::vector<std::string> all_workloads() {
+  std::vector<std::string> names;
+  for (const NamedWorkload& workload : named_workloads()) names.emplace_back(workload.name);
+  return names;
+}
+
+std::vector<std::string> quick_workloads(at::Device device) {
+  std::vector<std::string> names;
+  for (const NamedWorkload& workload : named_workloads()) {
+    if (workload.quick_on >= (device.is_cpu() ? 2 : 1)) names.emplace_back(workload.name);
+  }
+  return names;
+}
+
 void check_workload(const std::string& name, const WorkloadOptions& options) {
   check_combination(name, options);
   if (!config_of(name)) {
@@ -106,8 +116,8 @@ void check_workload(const std::string& name, const WorkloadOptions& options) {
     return;
   }
   const ConstructScope scope(Construct::kWithoutMemory);
-  const Model model = make_model(name, options);
-  if (options.train) model.task->train_config();
+  Model model = make_model(name, options);
+  if (options.train) training_of(model);
 }
 
 Workload::Workload(const std::string& name, const WorkloadOptions& options)
@@ -137,7 +147,7 @@ ModelSummary Workload::summary() const {
 }
 
 void Workload::prepare_forward(const WorkloadOptions& options) {
-  inputs_ = in_place_of(model_.task->model(), model_.task->random_inputs(options.batch));
+  inputs_ = to_model(model_.task->model(), model_.task->random_inputs(options.batch));
   pass_ = [this] {
     at::NoGradGuard no_grad;
     model_.task->forward(inputs_, Split::kEval);
@@ -168,8 +178,8 @@ void Workload::prepare_tiles(const WorkloadOptions& options) {
 void Workload::prepare_training(const WorkloadOptions& options) {
   trainer_ = std::make_unique<Trainer>(
       model_, TrainerOptions{.device = options.device,
-                             .only_batch = model_.task->random_batch(options.batch)});
-  flops_ = model_.task->train_flops() * static_cast<double>(options.batch);
+                             .only_batch = training_of(model_).random_batch(options.batch)});
+  flops_ = training_of(model_).flops_per_example() * static_cast<double>(options.batch);
   pass_ = [this] { trainer_->step(); };
 }
 

@@ -19,6 +19,8 @@ struct NamedWorkload {
   int64_t quick_on = 0;  // 1: taken on a GPU when nothing is named; 2: on a CPU too
 };
 const std::vector<NamedWorkload>& named_workloads();
+std::vector<std::string> all_workloads();                     // their names
+std::vector<std::string> quick_workloads(at::Device device);  // of those that take seconds there
 
 struct WorkloadOptions {
   at::Device device = at::kCPU;

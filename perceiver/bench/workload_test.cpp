@@ -72,6 +72,7 @@ TEST(Workload, WhatCannotBeMeasuredIsSaid) {
     return error_of([&] { check_workload(name, options); });
   };
   EXPECT_EQ(error("langage"), "unknown model 'langage'; did you mean 'language'?");
+  EXPECT_EQ(error("language-mini"), "no error");  // a shipped model, by its name
   EXPECT_EQ(error("xyzzy"),
             "unknown model 'xyzzy'; 'perceiver bench --list' shows those with a name");
   EXPECT_EQ(error("flow-tiled", {.train = true}),

@@ -5,14 +5,18 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
+#include "perceiver/core/count.h"
 #include "perceiver/core/names.h"
 
 namespace perceiver {
 namespace {
 
 const std::string kCommandLine = "command line";
+
+std::atomic<int64_t> num_parsed = 0;
 
 // "flow.toml:12"
 std::string where(const toml::node& node) {
@@ -64,11 +68,18 @@ std::string list_of(std::span<const std::string_view> words) {
   return text;
 }
 
-void check_limits(double value, Limits limits, const std::string& place) {
+template <typename T>
+void check_limits(T value, Limits limits, const std::string& place) {
   if (value >= limits.low && value <= limits.high) return;
-  if (std::isnan(value)) fail("{} must be a number, got nan", place);
+  if (std::isnan(static_cast<double>(value))) fail("{} must be a number, got nan", place);
   if (value < limits.low) fail("{} must be at least {}, got {}", place, limits.low, value);
   fail("{} must be at most {}, got {}", place, limits.high, value);
+}
+
+// What is at least one of something is a count, and has an end where the field names none.
+Limits limits_of_integer(Limits limits) {
+  const bool is_endless_count = limits.low >= 1 && std::isinf(limits.high);
+  return is_endless_count ? between(limits.low, kLargestCount) : limits;
 }
 
 }  // namespace
@@ -105,13 +116,16 @@ struct ConfigReader::State {
     return *node.as_array();
   }
 
+  std::string name;  // of the file
   toml::table root;
   std::vector<Level> levels;
 };
 
 ConfigReader::ConfigReader(const File& file, std::span<const std::string> overrides)
     : state_(std::make_unique<State>()) {
+  state_->name = file.name;
   state_->root = parse(file.bytes, file.name);
+  ++num_parsed;
   for (const std::string& text : overrides) {
     toml::table over = parse_override(text);
     merge(state_->root, over);
@@ -123,47 +137,47 @@ ConfigReader::~ConfigReader() = default;
 
 bool ConfigReader::has(std::string_view key) { return state_->get(key) != nullptr; }
 
-void ConfigReader::operator()(std::string_view key, int64_t& value, Limits limits) {
-  if (const toml::node* node = state_->get(key)) {
-    value = state_->exact<int64_t>(*node, key, "an integer");
-    check_limits(static_cast<double>(value), limits, state_->place(*node, key));
+void ConfigReader::operator()(ConfigKey key, int64_t& value, Limits limits) {
+  if (const toml::node* node = state_->get(key.name)) {
+    value = state_->exact<int64_t>(*node, key.name, "an integer");
+    check_limits(value, limits_of_integer(limits), state_->place(*node, key.name));
   }
 }
 
-void ConfigReader::operator()(std::string_view key, double& value, Limits limits) {
-  if (const toml::node* node = state_->get(key)) {
-    value = state_->exact<double>(*node, key, "a float, such as 1.0");
-    check_limits(value, limits, state_->place(*node, key));
+void ConfigReader::operator()(ConfigKey key, double& value, Limits limits) {
+  if (const toml::node* node = state_->get(key.name)) {
+    value = state_->exact<double>(*node, key.name, "a float, such as 1.0");
+    check_limits(value, limits, state_->place(*node, key.name));
   }
 }
 
-void ConfigReader::operator()(std::string_view key, bool& value) {
-  if (const toml::node* node = state_->get(key)) {
-    value = state_->exact<bool>(*node, key, "true or false");
+void ConfigReader::operator()(ConfigKey key, bool& value) {
+  if (const toml::node* node = state_->get(key.name)) {
+    value = state_->exact<bool>(*node, key.name, "true or false");
   }
 }
 
-void ConfigReader::operator()(std::string_view key, std::string& value) {
-  if (const toml::node* node = state_->get(key)) {
-    value = state_->exact<std::string>(*node, key, "a string");
+void ConfigReader::operator()(ConfigKey key, std::string& value) {
+  if (const toml::node* node = state_->get(key.name)) {
+    value = state_->exact<std::string>(*node, key.name, "a string");
   }
 }
 
-void ConfigReader::operator()(std::string_view key, std::vector<int64_t>& value, Limits limits) {
-  if (const toml::node* node = state_->get(key)) {
+void ConfigReader::operator()(ConfigKey key, std::vector<int64_t>& value, Limits limits) {
+  if (const toml::node* node = state_->get(key.name)) {
     value.clear();
-    for (const toml::node& item : state_->array(*node, key, "a list of integers")) {
-      value.push_back(state_->exact<int64_t>(item, key, "a list of integers"));
-      check_limits(static_cast<double>(value.back()), limits, state_->place(item, key));
+    for (const toml::node& item : state_->array(*node, key.name, "a list of integers")) {
+      value.push_back(state_->exact<int64_t>(item, key.name, "a list of integers"));
+      check_limits(value.back(), limits_of_integer(limits), state_->place(item, key.name));
     }
   }
 }
 
-void ConfigReader::operator()(std::string_view key, std::vector<std::string>& value) {
-  if (const toml::node* node = state_->get(key)) {
+void ConfigReader::operator()(ConfigKey key, std::vector<std::string>& value) {
+  if (const toml::node* node = state_->get(key.name)) {
     value.clear();
-    for (const toml::node& item : state_->array(*node, key, "a list of strings")) {
-      value.push_back(state_->exact<std::string>(item, key, "a list of strings"));
+    for (const toml::node& item : state_->array(*node, key.name, "a list of strings")) {
+      value.push_back(state_->exact<std::string>(item, key.name, "a list of strings"));
     }
   }
 }
@@ -218,37 +232,40 @@ void ConfigReader::leave() {
 
 void ConfigReader::finish() { leave(); }
 
-std::string read_config_key(const File& file, std::string_view key) {
-  const toml::table table = parse(file.bytes, file.name);
-  const toml::node* node = table.get(key);
-  if (node == nullptr) fail("{}: the key '{}' is missing", file.name, key);
-  const auto value = node->value_exact<std::string>();
-  if (!value) fail("{}: '{}' must be a string", where(*node), key);
-  return *value;
+std::string ConfigReader::peek(std::string_view key) const {
+  const toml::node* node = state_->root.get(key);
+  if (node == nullptr) fail("{}: the key '{}' is missing", state_->name, key);
+  return state_->exact<std::string>(*node, key, "a string");
 }
+
+void ConfigReader::refuse(std::string_view key, std::string_view why) {
+  if (const toml::node* node = state_->get(key)) fail("{}: {}", state_->place(*node, key), why);
+}
+
+int64_t num_parsed_configs() { return num_parsed; }
 
 static std::string quoted(const std::string& value) {
   return fmt::format("{}", fmt::streamed(toml::value<std::string>(value)));
 }
 
-void ConfigWriter::operator()(std::string_view key, double value, Limits) {
+void ConfigWriter::operator()(ConfigKey key, double value, Limits) {
   const std::string text = fmt::format("{}", value);
   const bool looks_integral = text.find_first_of(".en") == std::string::npos;
-  line(key, looks_integral ? text + ".0" : text);
+  line(key.name, looks_integral ? text + ".0" : text);
 }
 
-void ConfigWriter::operator()(std::string_view key, const std::string& value) {
-  line(key, quoted(value));
+void ConfigWriter::operator()(ConfigKey key, const std::string& value) {
+  line(key.name, quoted(value));
 }
 
-void ConfigWriter::operator()(std::string_view key, const std::vector<int64_t>& value, Limits) {
-  line(key, fmt::format("[{}]", fmt::join(value, ", ")));
+void ConfigWriter::operator()(ConfigKey key, const std::vector<int64_t>& value, Limits) {
+  line(key.name, fmt::format("[{}]", fmt::join(value, ", ")));
 }
 
-void ConfigWriter::operator()(std::string_view key, const std::vector<std::string>& value) {
+void ConfigWriter::operator()(ConfigKey key, const std::vector<std::string>& value) {
   std::vector<std::string> words;
   for (const std::string& word : value) words.push_back(quoted(word));
-  line(key, fmt::format("[{}]", fmt::join(words, ", ")));
+  line(key.name, fmt::format("[{}]", fmt::join(words, ", ")));
 }
 
 }  // namespace perceiver

@@ -2,8 +2,9 @@
 //
 // A config struct names its fields once, in a function fields(visit, config) beside it:
 //
-//   visit("num_latents", c.num_latents, at_least(1));
+//   visit({"num_latents", "Rows of the latent array"}, c.num_latents, at_least(1));
 //
+// The second text is what the key means to those who write it (`perceiver train CONFIG --keys`).
 // Defaults live in the struct. A key the struct does not name is an error, so a typo never trains.
 // An enum field has its words in a function enum_words() beside the enum, in the enum's order.
 #pragma once
@@ -17,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "perceiver/core/config_key.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
 
@@ -53,16 +55,16 @@ class ConfigReader {
   ConfigReader(const File& file, std::span<const std::string> overrides);
   ~ConfigReader();
 
-  void operator()(std::string_view key, int64_t& value, Limits limits = {});
-  void operator()(std::string_view key, double& value, Limits limits = {});
-  void operator()(std::string_view key, bool& value);
-  void operator()(std::string_view key, std::string& value);
-  void operator()(std::string_view key, std::vector<int64_t>& value, Limits limits = {});
-  void operator()(std::string_view key, std::vector<std::string>& value);
+  void operator()(ConfigKey key, int64_t& value, Limits limits = {});
+  void operator()(ConfigKey key, double& value, Limits limits = {});
+  void operator()(ConfigKey key, bool& value);
+  void operator()(ConfigKey key, std::string& value);
+  void operator()(ConfigKey key, std::vector<int64_t>& value, Limits limits = {});
+  void operator()(ConfigKey key, std::vector<std::string>& value);
 
   template <typename T>
-  void operator()(std::string_view key, std::optional<T>& value, Limits limits = {}) {
-    if (!has(key)) return;
+  void operator()(ConfigKey key, std::optional<T>& value, Limits limits = {}) {
+    if (!has(key.name)) return;
     if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
       (*this)(key, value.emplace(), limits);
     } else {
@@ -71,16 +73,16 @@ class ConfigReader {
   }
 
   template <ConfigEnum E>
-  void operator()(std::string_view key, E& value) {
+  void operator()(ConfigKey key, E& value) {
     const auto& words = enum_words(value);
-    value = static_cast<E>(read_word(key, words, static_cast<size_t>(value)));
+    value = static_cast<E>(read_word(key.name, words, static_cast<size_t>(value)));
   }
 
   // A struct with fields of its own.
   template <typename T>
   requires std::is_class_v<T>
-  void operator()(std::string_view key, T& value) {
-    enter(key);
+  void operator()(ConfigKey key, T& value) {
+    enter(key.name);
     fields(*this, value);
     leave();
   }
@@ -88,17 +90,20 @@ class ConfigReader {
   // A list of such structs.
   template <typename T>
   requires std::is_class_v<T>
-  void operator()(std::string_view key, std::vector<T>& values) {
-    values.resize(enter_list(key));
+  void operator()(ConfigKey key, std::vector<T>& values) {
+    values.resize(enter_list(key.name));
     for (size_t i = 0; i < values.size(); ++i) {
-      enter_element(key, i);
+      enter_element(key.name, i);
       fields(*this, values[i]);
       leave();
     }
   }
 
-  // A key that another struct reads.
-  void pass_over(std::string_view key) { has(key); }
+  // One string, which must be there, before the struct that reads the rest is known: `task`.
+  std::string peek(std::string_view key) const;
+
+  // A key that this struct has no use for, and why.
+  void refuse(std::string_view key, std::string_view why);
 
   // Called once every field was visited.
   void finish();
@@ -115,6 +120,9 @@ class ConfigReader {
   std::unique_ptr<State> state_;
 };
 
+// Texts that were parsed so far in this process, command lines not counted: for tests.
+int64_t num_parsed_configs();
+
 template <typename Config>
 Config read_config(const File& file, std::span<const std::string> overrides = {}) {
   Config config;
@@ -124,40 +132,37 @@ Config read_config(const File& file, std::span<const std::string> overrides = {}
   return config;
 }
 
-// One string of a file, before the struct that reads the rest is known: its `task`.
-std::string read_config_key(const File& file, std::string_view key);
-
 // The visitor that writes: every field with its value, as TOML that read_config takes.
 class ConfigWriter {
  public:
   explicit ConfigWriter(std::string prefix = "") : prefix_(std::move(prefix)) {}
 
-  void operator()(std::string_view key, int64_t value, Limits = {}) { line(key, value); }
-  void operator()(std::string_view key, bool value) { line(key, value); }
-  void operator()(std::string_view key, double value, Limits = {});
-  void operator()(std::string_view key, const std::string& value);
-  void operator()(std::string_view key, const std::vector<int64_t>& value, Limits = {});
-  void operator()(std::string_view key, const std::vector<std::string>& value);
+  void operator()(ConfigKey key, int64_t value, Limits = {}) { line(key.name, value); }
+  void operator()(ConfigKey key, bool value) { line(key.name, value); }
+  void operator()(ConfigKey key, double value, Limits = {});
+  void operator()(ConfigKey key, const std::string& value);
+  void operator()(ConfigKey key, const std::vector<int64_t>& value, Limits = {});
+  void operator()(ConfigKey key, const std::vector<std::string>& value);
 
   template <typename T>
-  void operator()(std::string_view key, std::optional<T>& value, Limits = {}) {
+  void operator()(ConfigKey key, std::optional<T>& value, Limits = {}) {
     if (value) (*this)(key, *value);
   }
 
   template <ConfigEnum E>
-  void operator()(std::string_view key, E& value) {
+  void operator()(ConfigKey key, E& value) {
     (*this)(key, std::string(to_word(value)));
   }
 
   template <typename T>
   requires ConfigStruct<T, ConfigWriter>
-  void operator()(std::string_view key, T& value) {
-    ConfigWriter inner(fmt::format("{}{}.", prefix_, key));
+  void operator()(ConfigKey key, T& value) {
+    ConfigWriter inner(fmt::format("{}{}.", prefix_, key.name));
     fields(inner, value);
     text_ += inner.text_;
   }
 
-  void pass_over(std::string_view) {}
+  void refuse(std::string_view, std::string_view) {}
 
   const std::string& text() const { return text_; }
 

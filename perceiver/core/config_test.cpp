@@ -95,6 +95,17 @@ TEST(ReadConfig, ImpossibleValueIsNamedWithTheLimit) {
             "x.toml:1: 'patch' must be \"3x3\" or \"conv\", got \"5x5\"");
 }
 
+// A size that no file of weights could have would be built for ever, or overflow.
+TEST(ReadConfig, CountsEndWhereTheFieldNamesNoEnd) {
+  EXPECT_EQ(error_of("self_attend.num_heads = 9223372036854775807"),
+            "x.toml:1: 'self_attend.num_heads' must be at most 16777216, got 9223372036854775807");
+  EXPECT_EQ(error_of("self_attend.qk_channels = 1000000000000"),
+            "x.toml:1: 'self_attend.qk_channels' must be at most 16777216, got 1000000000000");
+  EXPECT_EQ(error_of("grid = [224, 16777217]"),
+            "x.toml:1: 'grid' must be at most 16777216, got 16777217");
+  EXPECT_EQ(error_of("grid = [224, 16777216]"), "no error");
+}
+
 TEST(ReadConfig, BrokenTomlIsNamedWithItsLine) {
   EXPECT_EQ(error_of("learning_rate = 0.1\nself_attend = [").substr(0, 9), "x.toml:2:");
 }

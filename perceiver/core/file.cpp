@@ -8,13 +8,17 @@
 
 #include "perceiver/core/atomic_file.h"
 #include "perceiver/core/error.h"
+#include "perceiver/core/pipe.h"
 
 namespace perceiver {
 
 namespace fs = std::filesystem;
 
 File read_file(const fs::path& path) {
-  if (fs::is_directory(path)) fail("{}: is a folder, expected a file", path.string());
+  std::error_code ignored;  // opening says it better
+  const fs::file_type type = fs::status(path, ignored).type();
+  if (type == fs::file_type::directory) fail("{}: is a folder, expected a file", path.string());
+  if (type == fs::file_type::fifo) return {path.string(), read_pipe(path)};
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail("{}: cannot open: {}", path.string(), std::strerror(errno));
   File file{path.string(), std::string(std::istreambuf_iterator<char>(stream), {})};

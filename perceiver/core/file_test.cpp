@@ -35,5 +35,14 @@ TEST(ReadFile, ThatCannotBeReadIsNamed) {
   EXPECT_EQ(error_of([] { read_file("/tmp"); }), "/tmp: is a folder, expected a file");
 }
 
+TEST(ReadFile, ALinkToItselfIsNamed) {
+  const fs::path link = fs::path(testing::TempDir()) / "perceiver_link";
+  fs::remove(link);
+  fs::create_symlink(link.filename(), link);
+  EXPECT_EQ(error_of([&] { read_file(link); }),
+            link.string() + ": cannot open: Too many levels of symbolic links");
+  fs::remove(link);
+}
+
 }  // namespace
 }  // namespace perceiver

@@ -28,7 +28,8 @@ std::atomic<int> asked = 0;
 void ask_or_exit(int signal) {
   int none = 0;
   if (may_ask && asked.compare_exchange_strong(none, signal)) {
-    constexpr char kMessage[] = "stopping after this step; once more ends at once\n";
+    constexpr char kMessage[] =
+        "stopping after the operation at hand; once more ends at once, without saving\n";
     // Nothing can be done about a terminal that is gone.
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
     return;

@@ -36,6 +36,25 @@ std::ifstream open(const fs::path& path) {
   return stream;
 }
 
+// `text` without its first and its last byte, where these are asked to go, and without the words
+// that they are part of; where that leaves nothing, without the characters.
+std::string whole_words(const std::string& text, bool cut_first, bool cut_last) {
+  constexpr std::string_view kSpaces = " \t\n\v\f\r";
+  const auto inside_character = [&](size_t at) {
+    return at < text.size() && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80;  // of UTF-8
+  };
+  size_t first_character = cut_first, last_character = text.size() - cut_last;
+  while (cut_first && inside_character(first_character)) ++first_character;
+  while (cut_last && last_character > 0 && inside_character(last_character)) --last_character;
+
+  const size_t first_word = text.find_first_not_of(kSpaces, text.find_first_of(kSpaces));
+  const size_t begin = cut_first && first_word < last_character ? first_word : first_character;
+  const size_t last_space = text.find_last_of(kSpaces);
+  const bool words = last_space != text.npos && last_space > begin;
+  const size_t end = cut_last && words ? last_space : last_character;
+  return begin < end ? text.substr(begin, end - begin) : std::string();
+}
+
 }  // namespace
 
 Documents::Documents(const std::vector<std::string>& paths, DocumentUnit unit, int64_t room)
@@ -83,14 +102,8 @@ void Documents::keep(int64_t begin, int64_t end) {
   }
 }
 
-std::string Documents::window(int64_t first, int64_t count, int64_t bytes, Rng& rng) const {
-  struct Piece {
-    const Document* document;
-    std::string text;  // of a JSON line, which must be read to know its length
-    int64_t length;
-  };
+std::vector<Documents::Piece> Documents::pieces(int64_t first, int64_t count) const {
   std::vector<Piece> pieces;
-  int64_t total = 0;
   for (int64_t i = 0; i < std::min(count, size()); ++i) {
     const Document& document = documents_[(first + i) % size()];
     Piece piece{&document, "", document.length};
@@ -98,24 +111,38 @@ std::string Documents::window(int64_t first, int64_t count, int64_t bytes, Rng& 
       piece.text = json_text(document);
       piece.length = static_cast<int64_t>(piece.text.size());
     }
-    total += piece.length + (i > 0);
     pieces.push_back(std::move(piece));
   }
-  const int64_t begin = total > bytes ? rng.integer(total - bytes + 1) : 0;
-  const int64_t end = std::min(total, begin + bytes);
-  std::string window;
+  return pieces;
+}
+
+std::string Documents::joined(const std::vector<Piece>& pieces, int64_t begin, int64_t end) const {
+  std::string text;
   int64_t at = 0;  // where the piece begins
   for (const Piece& piece : pieces) {
-    if (at > begin && at <= end) window += '\n';
+    if (at > begin && at <= end) text += '\n';
     const int64_t from = std::clamp<int64_t>(begin - at, 0, piece.length);
     const int64_t to = std::clamp<int64_t>(end - at, from, piece.length);
     if (to > from) {
-      window +=
+      text +=
           piece.text.empty() ? read(*piece.document, from, to) : piece.text.substr(from, to - from);
     }
     at += piece.length + 1;
   }
-  return window;
+  return text;
+}
+
+std::string Documents::window(int64_t first, int64_t count, int64_t bytes, Rng& rng,
+                              WindowEdge edge) const {
+  const std::vector<Piece> all = pieces(first, count);
+  int64_t total = -1;  // one line break fewer than there are documents
+  for (const Piece& piece : all) total += piece.length + 1;
+  const int64_t begin = total > bytes ? rng.integer(total - bytes + 1) : 0;
+  const int64_t end = begin + std::min(total, bytes);
+  if (edge == WindowEdge::kByte) return joined(all, begin, end);
+  // With a byte more on either side, which tells whether a word goes on there.
+  const int64_t before = begin > 0, behind = end < total;
+  return whole_words(joined(all, begin - before, end + behind), before > 0, behind > 0);
 }
 
 std::string Documents::read(const Document& document, int64_t begin, int64_t end) const {

@@ -17,6 +17,10 @@ namespace perceiver {
 enum class DocumentUnit { kLine, kFile };
 constexpr std::array<std::string_view, 2> enum_words(DocumentUnit) { return {"line", "file"}; }
 
+// Where a window may begin and end: at any byte, or between two words (where a word is longer than
+// the window, between two characters).
+enum class WindowEdge { kByte, kWord };
+
 class Documents {
  public:
   // Files, and folders with .txt and .jsonl files at any depth, in the order of their names.
@@ -30,13 +34,21 @@ class Documents {
   void keep(int64_t begin, int64_t end);
 
   // `count` documents from `first` on (after the last comes the first), a line break between two:
-  // `bytes` of them in a row, from a random place, or all when they are fewer.
-  std::string window(int64_t first, int64_t count, int64_t bytes, Rng& rng) const;
+  // `bytes` of them in a row, from a random place, or all when they are fewer. Words that the
+  // window's edges cut in two are left out.
+  std::string window(int64_t first, int64_t count, int64_t bytes, Rng& rng,
+                     WindowEdge edge = WindowEdge::kByte) const;
 
  private:
   struct Document {
     int64_t offset, length;  // in the file
     int32_t file, line;      // line counts from 1
+  };
+
+  struct Piece {
+    const Document* document;
+    std::string text;  // of a JSON line, which must be read to know its length
+    int64_t length;
   };
 
   struct TextFile {
@@ -47,6 +59,9 @@ class Documents {
 
   void add_file(const std::filesystem::path& path, DocumentUnit unit);
   void take_text(TextFile& file);
+  std::vector<Piece> pieces(int64_t first, int64_t count) const;
+  // Bytes [begin, end) of the pieces, a line break between two.
+  std::string joined(const std::vector<Piece>& pieces, int64_t begin, int64_t end) const;
   std::string read(const Document& document, int64_t begin, int64_t end) const;
   std::string json_text(const Document& document) const;
 

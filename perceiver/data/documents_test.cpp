@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
@@ -58,6 +59,39 @@ TEST_F(DocumentsTest, WindowsAreEveryPartOfTheTextAndNothingElse) {
     seen.insert(window);
   }
   EXPECT_EQ(seen, expected);
+}
+
+TEST_F(DocumentsTest, WindowsOfWordsBeginAndEndBetweenWords) {
+  const std::string text = "one cafés\n  naïve and\tfour sixth";
+  write_file(folder / "words.txt", text);
+  const Documents documents({folder / "words.txt"}, DocumentUnit::kFile);
+  const std::set<std::string> words = {"one", "cafés", "naïve", "and", "four", "sixth"};
+  std::set<std::string> first, last;
+  for (uint64_t i = 0; i < 300; ++i) {
+    Rng rng(i);
+    std::istringstream window(documents.window(0, 1, 16, rng, WindowEdge::kWord));
+    std::string word;
+    for (bool begins = true; window >> word; begins = false) {
+      EXPECT_TRUE(words.contains(word)) << word;
+      if (begins) first.insert(word);
+    }
+    last.insert(word);
+  }
+  EXPECT_TRUE(first.contains("one"));
+  EXPECT_TRUE(last.contains("sixth"));
+  EXPECT_GE(first.size(), 4u);  // the last places have room for less than 16 bytes
+}
+
+TEST_F(DocumentsTest, WindowsOfOneLongWordBeginAndEndBetweenCharacters) {
+  std::string word;
+  for (int i = 0; i < 20; ++i) word += "é";
+  write_file(folder / "word.txt", word);
+  const Documents documents({folder / "word.txt"}, DocumentUnit::kLine);
+  for (uint64_t i = 0; i < 100; ++i) {
+    Rng rng(i);
+    const std::string window = documents.window(0, 1, 7, rng, WindowEdge::kWord);
+    EXPECT_EQ(window, "ééé");
+  }
 }
 
 TEST_F(DocumentsTest, AreThoseOfTheBeginningWhateverBecomesOfTheFile) {

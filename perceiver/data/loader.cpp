@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <numeric>
 
@@ -56,9 +57,13 @@ Loader::~Loader() {
 bool Loader::done() const { return handed_ >= end_; }
 
 Example Loader::next() {
+  using namespace std::chrono_literals;
   TORCH_INTERNAL_ASSERT(!done());
   std::unique_lock lock(mutex_);
-  made_.wait(lock, [&] { return ready_.contains(handed_) || failed_.contains(handed_); });
+  const auto is_made = [&] { return ready_.contains(handed_) || failed_.contains(handed_); };
+  while (!made_.wait_for(lock, 200ms, is_made)) {
+    if (options_.waiting) options_.waiting();
+  }
   if (failed_.contains(handed_)) std::rethrow_exception(failed_[handed_]);
   Example batch = std::move(ready_.extract(handed_++).mapped());
   room_.notify_all();
@@ -98,7 +103,11 @@ Example Loader::make(int64_t number) {
   int64_t end = begin + options_.batch;
   if (options_.examples >= 0) end = std::min(end, options_.examples);
   std::vector<Example> examples;
-  for (int64_t place = begin; place < end; ++place) examples.push_back(get(place));
+  for (int64_t place = begin; place < end; ++place) {
+    if (stopping_) return {};  // nobody waits for it
+    if (std::optional<Example> example = get(place)) examples.push_back(std::move(*example));
+  }
+  if (examples.empty()) return {};
   Rng rng(options_.seed, begin / size_, begin % size_, kBatch);
   Example batch = dataset_.batch(examples, rng);
   if (options_.pinned) {
@@ -107,7 +116,7 @@ Example Loader::make(int64_t number) {
   return batch;
 }
 
-Example Loader::get(int64_t place) {
+std::optional<Example> Loader::get(int64_t place) {
   constexpr int kMostAttempts = 10;
   const int64_t epoch = place / size_;
   int64_t index = index_at(epoch, place % size_);
@@ -122,6 +131,10 @@ Example Loader::get(int64_t place) {
         const std::lock_guard lock(complaint_mutex_);
         options_.unreadable(e.what());
       }
+      if (!options_.replace_unreadable) {
+        ++left_out_;
+        return {};
+      }
       if (attempt == kMostAttempts)
         fail("{}; {} examples in a row cannot be read", e.what(), attempt);
     }
@@ -130,7 +143,10 @@ Example Loader::get(int64_t place) {
 }
 
 int64_t Loader::index_at(int64_t epoch, int64_t place) {
-  if (!options_.shuffle) return place;
+  if (!options_.shuffle) {
+    const bool all = options_.examples < 0 || options_.examples >= size_;
+    return all ? place : (2 * place + 1) * size_ / (2 * options_.examples);
+  }
   const std::lock_guard lock(orders_mutex_);
   auto found = orders_.find(epoch);
   if (found == orders_.end()) {

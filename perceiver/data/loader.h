@@ -1,11 +1,13 @@
 // Batches of a dataset, made by threads ahead of whoever trains on them.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,13 +22,19 @@ struct LoaderOptions {
   bool shuffle = true;  // each epoch in an order of its own
   int64_t threads = 1;
   int64_t first = 0;  // the number of the first batch: where a run that is resumed goes on
-  // The number after the last; without: epoch follows epoch. Where it ends in the middle of a batch
-  // the last one is smaller.
+  // How many in all; without: epoch follows epoch. Where they end in the middle of a batch the last
+  // one is smaller. Fewer than there are, unshuffled, are spread evenly over all: examples often
+  // lie class after class.
   int64_t examples = -1;
   bool pinned = false;  // batches in memory that a GPU copies from on its own
-  // Told of each example that cannot be read, and that another is taken in its place. May be called
-  // by any thread, one at a time. Without: the error is next()'s.
+  // Called while next() waits, some times a second; what it throws, next() throws.
+  std::function<void()> waiting = {};
+  // Told of each example that cannot be read. May be called by any thread, one at a time. Without:
+  // the error is next()'s.
   std::function<void(const std::string& message)> unreadable = {};
+  // What becomes of such an example: another is taken in its place, which keeps batches full, or
+  // its batch is smaller (without any arrays where nothing is left), which measures no other twice.
+  bool replace_unreadable = true;
 };
 
 // The examples of all epochs stand in one row, example g of epoch g / size at a place that the
@@ -40,11 +48,12 @@ class Loader {
 
   bool done() const;  // no more batches
   Example next();     // waits for it; an error of the dataset is thrown here
+  int64_t left_out() const { return left_out_; }  // examples, of all batches made so far
 
  private:
   void work();
   Example make(int64_t number);
-  Example get(int64_t place);
+  std::optional<Example> get(int64_t place);  // nothing: left out
   int64_t index_at(int64_t epoch, int64_t place);
 
   const Dataset& dataset_;
@@ -56,7 +65,8 @@ class Loader {
   std::condition_variable made_, room_;
   std::map<int64_t, Example> ready_;
   std::map<int64_t, std::exception_ptr> failed_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_ = false;  // changes under the mutex
+  std::atomic<int64_t> left_out_ = 0;
 
   std::mutex orders_mutex_, complaint_mutex_;
   std::map<int64_t, std::vector<int64_t>> orders_;  // of the epochs being read

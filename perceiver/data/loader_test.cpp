@@ -74,6 +74,15 @@ TEST(Loader, WithAnEndTheLastBatchIsSmallerAndNothingIsShuffled) {
   EXPECT_EQ(sum, 10.0);
 }
 
+// Each is the middle of its share: 12 in 4 parts of 3.
+TEST(Loader, FewerExamplesThanThereAreAreSpreadOverAll) {
+  const Numbers numbers(12);
+  Loader loader(numbers, {.batch = 4, .shuffle = false, .examples = 4});
+  const Tensor indices = loader.next().at("x").select(1, 0);
+  EXPECT_TRUE(loader.done());
+  EXPECT_TRUE(indices.equal(at::tensor({1.0, 4.0, 7.0, 10.0}, at::kDouble))) << indices;
+}
+
 TEST(Loader, UnreadableExamplesStopOrAreNamedAndReplaced) {
   const Numbers numbers(4, {2});
   EXPECT_EQ(error_of([&] { batches(numbers, {.batch = 4}, 1); }), "2.txt: cannot open");
@@ -89,6 +98,28 @@ TEST(Loader, UnreadableExamplesStopOrAreNamedAndReplaced) {
   const auto ignore = [](const std::string&) {};
   EXPECT_EQ(error_of([&] { batches(Numbers(1, {0}), {.batch = 1, .unreadable = ignore}, 1); }),
             "0.txt: cannot open; 10 examples in a row cannot be read");
+}
+
+TEST(Loader, UnreadableExamplesAreLeftOutWhereNoneIsToStandInForThem) {
+  const Numbers numbers(7, {1, 3, 4, 5});
+  for (const int64_t threads : {1, 3}) {
+    Loader loader(numbers, {.batch = 3,
+                            .shuffle = false,
+                            .threads = threads,
+                            .examples = 7,
+                            .unreadable = [](const std::string&) {},
+                            .replace_unreadable = false});
+    std::vector<std::vector<double>> seen;
+    while (!loader.done()) {
+      const Example batch = loader.next();
+      seen.emplace_back();
+      if (batch.empty()) continue;
+      const Tensor indices = batch.at("x").select(1, 0).contiguous();
+      seen.back().assign(indices.data_ptr<double>(), indices.data_ptr<double>() + indices.size(0));
+    }
+    EXPECT_EQ(seen, (std::vector<std::vector<double>>{{0, 2}, {}, {6}}));
+    EXPECT_EQ(loader.left_out(), 4);
+  }
 }
 
 // A worker's own number becomes LibTorch's default for threads that have not asked before.

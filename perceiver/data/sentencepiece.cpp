@@ -41,6 +41,16 @@ class Lines : public sentencepiece::SentenceIterator {
   bool done_ = false;
 };
 
+// Behind the place in its code and the condition it asserts stands the library's own sentence. The
+// one that most people meet is better said in our words: sometimes there is no sentence.
+std::string reason_in(const std::string& message) {
+  if (message.find("required_chars") != message.npos) {
+    return "every character needs a piece, and there are more of them; take a larger --vocabulary";
+  }
+  const size_t end = message.rfind("] ");
+  return end == message.npos ? message : message.substr(end + 2);
+}
+
 }  // namespace
 
 void train_sentencepiece(const std::vector<std::string>& paths, const std::filesystem::path& output,
@@ -58,10 +68,8 @@ void train_sentencepiece(const std::vector<std::string>& paths, const std::files
       {"minloglevel", "2"}};
   const auto status = sentencepiece::SentencePieceTrainer::Train(arguments, &lines, &model);
   if (!status.ok()) {
-    // Behind the place in its code and the condition it asserts, the library's own sentence.
-    const std::string message = status.ToString();
     fail("sentencepiece cannot make {} pieces of these texts: {}", vocabulary_size,
-         message.substr(message.rfind("] ") == message.npos ? 0 : message.rfind("] ") + 2));
+         reason_in(status.ToString()));
   }
   write_file(output, model);
 }

@@ -22,18 +22,14 @@ std::string never_refuses(const AttentionCase&) { return ""; }
 
 // Fastest first. The reference is last: it takes everything.
 constexpr std::array kKernels = {
-    AttentionKernel{"hopper", attend_hopper_refusal, attend_hopper},
-    AttentionKernel{"resident", attend_resident_refusal, attend_resident},
-    AttentionKernel{"narrow", attend_narrow_refusal, attend_narrow},
-    AttentionKernel{"blocks", attend_blocks_refusal, attend_blocks},
-    AttentionKernel{"library", attend_library_refusal, attend_library},
-    AttentionKernel{"tiled", attend_tiled_refusal, attend_tiled},
-    AttentionKernel{"reference", never_refuses, attend_reference},
+    AttentionKernel{"hopper", at::kCUDA, attend_hopper_refusal, attend_hopper},
+    AttentionKernel{"resident", at::kCUDA, attend_resident_refusal, attend_resident},
+    AttentionKernel{"narrow", at::kCUDA, attend_narrow_refusal, attend_narrow},
+    AttentionKernel{"blocks", at::kCUDA, attend_blocks_refusal, attend_blocks},
+    AttentionKernel{"library", at::kCUDA, attend_library_refusal, attend_library},
+    AttentionKernel{"tiled", at::kCPU, attend_tiled_refusal, attend_tiled},
+    AttentionKernel{"reference", {}, never_refuses, attend_reference},
 };
-
-std::string current_kernel = "auto";
-AttentionObserver::Function current_observer;
-AttentionCounter::Function current_counter;
 
 AttentionCase case_of(const AttentionInputs& in) {
   return {.device = in.q.device(),
@@ -56,20 +52,55 @@ double check_tolerance(at::ScalarType dtype) {
   return dtype == at::kHalf ? 4e-3 : 1e-4;
 }
 
+// Whether the pass goes on after the observer, where there is one, has seen this.
+bool shown_to_observer(const AttentionInputs& in) {
+  const Run& run = current_run();
+  if (!run.observer) return true;
+  if (!pass_is_over() && run.observer(in) == Observed::kEnough) run.seen_enough->store(true);
+  return !pass_is_over();
+}
+
+// As much as an attention's result, without its memory.
+Tensor nothing_seen(const AttentionInputs& in) {
+  return in.v.new_zeros({}).expand({in.q.size(0), in.q.size(1), in.q.size(2), in.v.size(3)});
+}
+
+std::string known_kernels(std::optional<at::DeviceType> device) {
+  std::string known = "auto, check";
+  for (const AttentionKernel& kernel : kKernels) {
+    if (!device || !kernel.device || kernel.device == device)
+      known += fmt::format(", {}", kernel.name);
+  }
+  return known;
+}
+
+[[noreturn]] void fail_unknown(std::string_view name) {
+  fail("unknown attention kernel '{}'; known: {}", name, known_kernels({}));
+}
+
 }  // namespace
 
 AttentionKernel select_attention_kernel(const AttentionCase& c, std::string_view name) {
-  std::string known = "auto, check", reasons;
+  std::string reasons;
   for (const AttentionKernel& kernel : kKernels) {
-    known += fmt::format(", {}", kernel.name);
     if (name != "auto" && name != kernel.name) continue;
     const std::string refusal = kernel.refusal(c);
     if (refusal.empty()) return kernel;
     reasons += fmt::format("\n  {}: {}", kernel.name, refusal);
   }
-  if (reasons.empty()) fail("unknown attention kernel '{}'; known: {}", name, known);
+  if (reasons.empty()) fail_unknown(name);
   fail("attention kernel '{}' cannot take batch {} x heads {}, {} queries, {} keys:{}", name,
        c.batch, c.heads, c.queries, c.keys, reasons);
+}
+
+void check_attention_kernel(std::string_view name, at::Device device) {
+  if (name == "auto" || name == "check") return;
+  const auto kernel = std::ranges::find(kKernels, name, &AttentionKernel::name);
+  if (kernel == kKernels.end()) fail_unknown(name);
+  if (!kernel->device || *kernel->device == device.type()) return;
+  fail("attention kernel '{}' needs {}, the device is {}; known there: {}", name,
+       *kernel->device == at::kCPU ? "the CPU" : "a GPU", device.str(),
+       known_kernels(device.type()));
 }
 
 std::vector<std::string> attention_refusals(const AttentionCase& c) {
@@ -109,42 +140,42 @@ void check_attention(const AttentionInputs& in, const Tensor& out, std::string_v
 }
 
 Tensor attend(const AttentionInputs& in, std::string_view name) {
-  if (current_observer) current_observer(in);
+  if (!shown_to_observer(in)) return nothing_seen(in);
   // Dropped weights are drawn anew in each run, so there is nothing to compare.
   const bool check = name == "check" && in.dropout == 0.0;
   const AttentionCase c = case_of(in);
-  count_attention(c);
   const AttentionKernel kernel = select_attention_kernel(c, name == "check" ? "auto" : name);
+  count_attention(c, kernel.name);
   const Tensor out = kernel.run(in);
   if (check) check_attention(in, out, kernel.name);
   return out;
 }
 
-Tensor attend(const AttentionInputs& in) { return attend(in, current_kernel); }
+Tensor attend(const AttentionInputs& in) { return attend(in, current_run().kernel); }
 
 bool attention_must_be_plain() {
-  return current_observer || (current_kernel != "auto" && current_kernel != "check");
+  const Run& run = current_run();
+  return run.observer || (run.kernel != "auto" && run.kernel != "check");
 }
 
-bool attention_is_checked() { return current_kernel == "check"; }
+bool attention_is_checked() { return current_run().kernel == "check"; }
 
-AttentionKernelScope::AttentionKernelScope(std::string kernel)
-    : before_(std::exchange(current_kernel, std::move(kernel))) {}
+void count_attention(const AttentionCase& c, std::string_view kernel) {
+  const Run& run = current_run();
+  if (run.counter) run.counter(c, kernel);
+}
 
-AttentionKernelScope::~AttentionKernelScope() { current_kernel = before_; }
+std::vector<CountedAttention> attentions_of(const std::function<void()>& pass) {
+  std::vector<CountedAttention> counted;
+  const AttentionCounter counter([&](const AttentionCase& c, std::string_view kernel) {
+    counted.push_back({c, std::string(kernel)});
+  });
+  pass();
+  return counted;
+}
 
-AttentionObserver::AttentionObserver(Function see)
-    : before_(std::exchange(current_observer, std::move(see))) {}
-
-AttentionObserver::~AttentionObserver() { current_observer = std::move(before_); }
-
-AttentionCounter::AttentionCounter(Function count)
-    : before_(std::exchange(current_counter, std::move(count))) {}
-
-AttentionCounter::~AttentionCounter() { current_counter = std::move(before_); }
-
-void count_attention(const AttentionCase& c) {
-  if (current_counter) current_counter(c);
+void count_attentions(const std::vector<CountedAttention>& attentions) {
+  for (const CountedAttention& a : attentions) count_attention(a.attention, a.kernel);
 }
 
 }  // namespace perceiver

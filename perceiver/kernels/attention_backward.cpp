@@ -65,11 +65,18 @@ struct AttendFunction : torch::autograd::Function<AttendFunction> {
 
 }  // namespace
 
-int64_t queries_at_once(const AttentionInputs& in) {
+int64_t queries_at_once(const AttentionCase& c) {
   // What a CPU's last cache holds, and what fills a GPU.
-  const int64_t most_scores = in.q.is_cuda() ? int64_t{1} << 28 : 1 << 22;
-  const int64_t scores_of_query = in.q.size(0) * in.q.size(1) * in.k.size(2);
+  const int64_t most_scores = c.device.is_cuda() ? int64_t{1} << 28 : 1 << 22;
+  const int64_t scores_of_query = c.batch * c.heads * c.keys;
   return std::max<int64_t>(1, most_scores / std::max<int64_t>(1, scores_of_query));
+}
+
+int64_t queries_at_once(const AttentionInputs& in) {
+  return queries_at_once({.device = in.q.device(),
+                          .batch = in.q.size(0),
+                          .heads = in.q.size(1),
+                          .keys = in.k.size(2)});
 }
 
 AttentionGradients attention_gradients(const AttentionInputs& in, const AttentionResult& result,

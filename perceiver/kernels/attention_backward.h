@@ -11,6 +11,7 @@ struct AttentionResult {
 };
 
 // Queries whose scores may exist at one time.
+int64_t queries_at_once(const AttentionCase& c);
 int64_t queries_at_once(const AttentionInputs& inputs);
 
 struct AttentionGradients {

@@ -18,8 +18,7 @@ std::string attend_blocks_refusal(const AttentionCase& c) {
     return fmt::format("is for heads of more than {} channels", kMostLibraryChannels);
   }
   if (c.dropout) return "does not drop attention weights";
-  const Tensor probe = at::empty({1, 1, 1, 1}, at::TensorOptions(c.device).dtype(c.dtype));
-  if (!cuda_scores_take(probe)) return "has no kernel for this dtype, or was built without CUDA";
+  if (!cuda_scores_take(c.dtype)) return "has no kernel for this dtype, or was built without CUDA";
   return "";
 }
 

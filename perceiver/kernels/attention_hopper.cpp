@@ -19,10 +19,7 @@ std::string attend_hopper_refusal(const AttentionCase& c) {
                        kMostLibraryChannels);
   }
   if (c.dropout) return "does not drop attention weights";
-  const int64_t padded = padded_channels(c.qk_channels);
-  const Tensor probe = at::empty({1, 1, padded}, at::TensorOptions(c.device).dtype(c.dtype))
-                           .narrow(2, 0, c.qk_channels);
-  return cuda_hopper_refusal(probe, probe, probe);
+  return cuda_hopper_refusal(c);
 }
 
 // [B, H, N, F] -> [B * H, N, F], rows on 16 bytes

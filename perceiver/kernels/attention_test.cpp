@@ -179,6 +179,9 @@ TEST(AttendHopper, IsAsExactAsTheDefinition) {
     AttentionInputs in{drawn(300), drawn(999), drawn(999)};
     const AttentionCase c{.device = at::Device(at::kCUDA, 0),
                           .dtype = at::kBFloat16,
+                          .batch = 2,
+                          .queries = 300,
+                          .keys = 999,
                           .qk_channels = channels,
                           .v_channels = channels};
     if (!attend_hopper_refusal(c).empty()) GTEST_SKIP() << attend_hopper_refusal(c);
@@ -397,6 +400,41 @@ TEST(SelectAttentionKernel, ForcedKernelSaysWhyItRefuses) {
             "blocks, library, tiled, reference");
 }
 
+TEST(CheckAttentionKernel, AsksForTheNameAndTheDeviceAlone) {
+  for (const char* name : {"auto", "check", "tiled", "reference"}) {
+    check_attention_kernel(name, at::kCPU);
+  }
+  for (const char* name :
+       {"auto", "check", "hopper", "resident", "narrow", "blocks", "library", "reference"}) {
+    check_attention_kernel(name, at::kCUDA);
+  }
+  EXPECT_EQ(error_of([&] { check_attention_kernel("tild", at::kCPU); }),
+            "unknown attention kernel 'tild'; known: auto, check, hopper, resident, narrow, "
+            "blocks, library, tiled, reference");
+  EXPECT_EQ(error_of([&] { check_attention_kernel("narrow", at::kCPU); }),
+            "attention kernel 'narrow' needs a GPU, the device is cpu; known there: auto, check, "
+            "tiled, reference");
+  EXPECT_EQ(error_of([&] { check_attention_kernel("tiled", at::Device(at::kCUDA, 1)); }),
+            "attention kernel 'tiled' needs the CPU, the device is cuda:1; known there: auto, "
+            "check, hopper, resident, narrow, blocks, library, reference");
+}
+
+// A GPU is not asked for memory to find out: inspect tells without one.
+TEST(AttentionRefusals, OfAGpuNeedNone) {
+  for (const int64_t channels : {32, 261, 322, 512}) {
+    for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
+      const AttentionCase c{.device = at::kCUDA,
+                            .dtype = dtype,
+                            .queries = 4,
+                            .keys = 4,
+                            .qk_channels = channels,
+                            .v_channels = channels};
+      EXPECT_NO_THROW(attention_refusals(c));
+      EXPECT_NO_THROW(select_attention_kernel(c));
+    }
+  }
+}
+
 TEST(CheckAttention, OneWrongOutputOfManyIsFound) {
   at::manual_seed(1);
   const AttentionInputs in{at::randn({2, 2, 300, 4}), at::randn({2, 2, 50, 4}),
@@ -411,7 +449,7 @@ TEST(CheckAttention, OneWrongOutputOfManyIsFound) {
   EXPECT_THROW(check_attention(in, out, "tiled"), Error);
 }
 
-TEST(AttentionKernelScope, ChoosesForTheWholeProgramAndEnds) {
+TEST(AttentionKernelScope, ChoosesAndEnds) {
   const AttentionInputs in{at::randn({1, 1, 3, 4}), at::randn({1, 1, 5, 4}),
                            at::randn({1, 1, 5, 2})};
   const Tensor expected = attend(in);

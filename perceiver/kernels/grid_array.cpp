@@ -7,8 +7,6 @@
 
 namespace perceiver {
 
-static thread_local const KnownGrid* latest_known = nullptr;
-
 GridPlaces grid_places(const Tensor& lines, const Tensor& along) {
   const auto centred = [](const Tensor& x) { return x - x.mean(1, /*keepdim=*/true); };
   const auto squares_of = [](const Tensor& x) { return x.square().sum(1); };
@@ -32,7 +30,9 @@ Tensor stored(const GridArray& a) {
 }
 
 KnownGrid::KnownGrid(GridArray array)
-    : elements_(std::move(array)), before_(std::exchange(latest_known, this)) {
+    : elements_(std::move(array)),
+      before_(current_run().known_grid),
+      scope_([this](Run& run) { run.known_grid = this; }) {
   const Tensor& content = elements_.content;
   const int64_t channels = content.size(2) + elements_.places.channels();
   // One number an element: whose it is can be told from where it is.
@@ -41,10 +41,8 @@ KnownGrid::KnownGrid(GridArray array)
                   .expand({-1, -1, channels});
 }
 
-KnownGrid::~KnownGrid() { latest_known = before_; }
-
 std::optional<GridArray> known_grid(const Tensor& x) {
-  for (const KnownGrid* known = latest_known; known; known = known->before_) {
+  for (const KnownGrid* known = current_run().known_grid; known; known = known->before_) {
     const Tensor& all = known->stand_in_;
     if (x.dim() != 3 || !x.is_alias_of(all) || x.strides() != all.strides()) continue;
     TORCH_INTERNAL_ASSERT(x.size(2) == all.size(2), "channels cut off an array that is not stored");

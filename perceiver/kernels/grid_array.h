@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/run.h"
 
 namespace perceiver {
 
@@ -38,7 +39,6 @@ Tensor stored(const GridArray& array);
 class KnownGrid {
  public:
   explicit KnownGrid(GridArray array);
-  ~KnownGrid();
   KnownGrid(const KnownGrid&) = delete;
 
   const Tensor& array() const { return stand_in_; }  // [B, M, C' + P]
@@ -49,6 +49,7 @@ class KnownGrid {
   GridArray elements_;
   Tensor stand_in_;
   const KnownGrid* before_;
+  RunScope scope_;
 };
 
 // What x [B, N, C] stands for, where it stands for something.

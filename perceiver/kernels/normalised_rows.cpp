@@ -10,17 +10,16 @@ namespace perceiver {
 
 constexpr double kEpsilon = 1e-5;  // LayerNorm's
 
-static thread_local const KnownRows* latest_known = nullptr;
-
 KnownRows::KnownRows(Tensor padded, int64_t channels)
-    : padded_(std::move(padded)), channels_(channels), before_(std::exchange(latest_known, this)) {}
-
-KnownRows::~KnownRows() { latest_known = before_; }
+    : padded_(std::move(padded)),
+      channels_(channels),
+      before_(current_run().known_rows),
+      scope_([this](Run& run) { run.known_rows = this; }) {}
 
 // The rows of x, an array() or a part of one, as they were asked for; undefined where they are not
 // known.
 Tensor known_rows(const Tensor& x, at::ScalarType dtype, int64_t padded, bool constant) {
-  for (const KnownRows* known = latest_known; known; known = known->before_) {
+  for (const KnownRows* known = current_run().known_rows; known; known = known->before_) {
     const Tensor& all = known->padded_;
     const int64_t stride = all.size(2), offset = x.storage_offset() - all.storage_offset();
     const bool same_rows = x.dim() == 3 && x.is_alias_of(all) && x.size(2) == known->channels_ &&

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/run.h"
 
 namespace perceiver {
 
@@ -41,7 +42,6 @@ Tensor normalised_placed(const PlacedArray& array);
 class KnownRows {
  public:
   KnownRows(Tensor padded, int64_t channels);  // padded [B, M, P], as normalised_placed() gives
-  ~KnownRows();
   KnownRows(const KnownRows&) = delete;
 
   Tensor array() const { return padded_.narrow(2, 0, channels_); }  // [B, M, C]
@@ -52,6 +52,7 @@ class KnownRows {
   Tensor padded_;
   int64_t channels_;
   const KnownRows* before_;
+  RunScope scope_;
 };
 
 }  // namespace perceiver

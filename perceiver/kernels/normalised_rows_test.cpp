@@ -3,14 +3,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/apart_test.h"
 #include "perceiver/kernels/wide_attention.h"
 
 namespace perceiver {
 namespace {
-
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
 
 Tensor normalised(const Tensor& x) {
   return at::layer_norm(x.to(at::kDouble), {x.size(-1)}, {}, {}, 1e-5);
@@ -35,7 +32,8 @@ TEST(NormalisedRows, ArePaddedWithZerosAndAConstant) {
         for (const Tensor& given : {x, x.contiguous()}) {
           const Tensor out = normalised_padded(given, at::kBFloat16, padded, true);
           ASSERT_EQ(out.sizes(), (std::vector<int64_t>{1, rows, padded}));
-          EXPECT_LE(apart(out.narrow(2, 0, channels), normalised(x)), 2e-2) << channels;
+          EXPECT_LE(largest_difference(out.narrow(2, 0, channels), normalised(x)), 2e-2)
+              << channels;
           EXPECT_TRUE(out.select(2, channels).eq(1).all().item<bool>());
           EXPECT_TRUE(out.slice(2, channels + 1).eq(0).all().item<bool>());
         }
@@ -54,7 +52,7 @@ TEST(NormalisedRows, OfASumTakeAnArrayThatRepeatsItsExample) {
       const Tensor sum = x + y;
       const AddedRows out = add_normalised(x, y.clone());
       EXPECT_TRUE(out.sum.equal(sum));
-      EXPECT_LE(apart(out.normed, normalised(sum)), 2e-2);
+      EXPECT_LE(largest_difference(out.normed, normalised(sum)), 2e-2);
     }
   }
 }
@@ -75,7 +73,7 @@ TEST(NormalisedRows, OfPlacesAndContentAreThoseOfTheirElements) {
                              .content = content,
                              .channels = channels});
       ASSERT_EQ(out.sizes(), (std::vector<int64_t>{2, 60, padded}));
-      EXPECT_LE(apart(out.narrow(2, 0, channels), normalised(elements)), 2e-2);
+      EXPECT_LE(largest_difference(out.narrow(2, 0, channels), normalised(elements)), 2e-2);
       EXPECT_TRUE(out.select(2, channels).eq(1).all().item<bool>());
     }
   }
@@ -90,7 +88,7 @@ TEST(NormalisedRows, OfPlacesAndIdsAreThoseOfEmbeddings) {
     const Tensor elements = at::embedding(table, ids) + places;
     const Tensor out =
         normalised_placed({.places = places, .content = table, .ids = ids, .channels = 768});
-    EXPECT_LE(apart(out, normalised(elements)), 2e-2);
+    EXPECT_LE(largest_difference(out, normalised(elements)), 2e-2);
   }
 }
 
@@ -116,7 +114,7 @@ TEST(KnownRows, AreFoundAsLongAsTheyAreKnown) {
   }
   const Tensor again = normalised_padded(array, at::kFloat, 48, true);
   EXPECT_FALSE(again.is_alias_of(padded));
-  EXPECT_LE(apart(again, padded), 1e-4);
+  EXPECT_LE(largest_difference(again, padded), 1e-4);
 }
 
 }  // namespace

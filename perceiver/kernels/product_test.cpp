@@ -5,16 +5,13 @@
 
 #include <cmath>
 
+#include "perceiver/core/apart_test.h"
 #include "perceiver/kernels/cuda/narrow_mlp.h"
 #include "perceiver/kernels/cuda/normed_product.h"
 #include "perceiver/kernels/cuda/product.h"
 
 namespace perceiver {
 namespace {
-
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
 
 enum class After { kNothing, kResidual, kGelu };
 
@@ -39,7 +36,7 @@ class ProductTest : public testing::TestWithParam<After> {};
 
 TEST_P(ProductTest, IsALinearLayerAndWhatFollows) {
   const Product p = drawn({2, 5, 7}, 3, GetParam(), at::kFloat);
-  EXPECT_LE(apart(multiplied(p), by_definition(p, at::kDouble)), 1e-5);
+  EXPECT_LE(largest_difference(multiplied(p), by_definition(p, at::kDouble)), 1e-5);
 }
 
 TEST_P(ProductTest, OnAGpuIsAsExactAsLibTorchs) {
@@ -55,7 +52,8 @@ TEST_P(ProductTest, OnAGpuIsAsExactAsLibTorchs) {
     const Tensor exact = by_definition(p, at::kDouble), result = multiplied(p);
     ASSERT_EQ(result.sizes(), exact.sizes());
     if (result.numel() == 0) continue;
-    EXPECT_LE(apart(result, exact), 2 * apart(by_definition(p, at::kBFloat16), exact) + 1e-3);
+    EXPECT_LE(largest_difference(result, exact),
+              2 * largest_difference(by_definition(p, at::kBFloat16), exact) + 1e-3);
   }
 }
 
@@ -129,8 +127,9 @@ TEST(NormedProduct, IsALinearLayerOfNormalisedRows) {
     const Pair p = drawn_pair({2, 5, 7}, 9, 16, 3, at::kFloat);
     const MeasuredRows rows = multiplied_and_measured(p.first, p.channels);
     EXPECT_FALSE(rows.moments.defined());
-    EXPECT_LE(apart(rows.rows, by_definition(p.first, at::kDouble)), 1e-5);
-    EXPECT_LE(apart(multiplied_pair(p, rows, gelu), by_definition(p, rows.rows, at::kDouble, gelu)),
+    EXPECT_LE(largest_difference(rows.rows, by_definition(p.first, at::kDouble)), 1e-5);
+    EXPECT_LE(largest_difference(multiplied_pair(p, rows, gelu),
+                                 by_definition(p, rows.rows, at::kDouble, gelu)),
               1e-5);
   }
 }
@@ -155,12 +154,13 @@ TEST(NormedProduct, OnAGpuIsAsExactAsLibTorchs) {
       p.first.residual.narrow(-1, 0, s.channels) += mean;
       const MeasuredRows rows = multiplied_and_measured(p.first, p.channels);
       const Tensor exact_rows = by_definition(p.first, at::kDouble);
-      EXPECT_LE(apart(rows.rows, exact_rows),
-                2 * apart(by_definition(p.first, at::kBFloat16), exact_rows) + 1e-3);
+      EXPECT_LE(largest_difference(rows.rows, exact_rows),
+                2 * largest_difference(by_definition(p.first, at::kBFloat16), exact_rows) + 1e-3);
       for (const bool gelu : {false, true}) {
         const Tensor exact = by_definition(p, rows.rows, at::kDouble, gelu);
-        EXPECT_LE(apart(multiplied_pair(p, rows, gelu), exact),
-                  2 * apart(by_definition(p, rows.rows, at::kBFloat16, gelu), exact) + 1e-3)
+        EXPECT_LE(
+            largest_difference(multiplied_pair(p, rows, gelu), exact),
+            2 * largest_difference(by_definition(p, rows.rows, at::kBFloat16, gelu), exact) + 1e-3)
             << s.padded << " channels, mean " << mean;
       }
     }
@@ -177,9 +177,10 @@ TEST(NormedProduct, OnHopperLeavesTheMomentsOfItsRows) {
   for (int64_t part = 0; part < rows.moments.size(1); ++part) {
     const int64_t begin = part * rows.part, width = std::min(rows.part, p.channels - begin);
     const Tensor values = wide.narrow(1, begin, width), mean = values.mean(1, true);
-    EXPECT_LE(apart(rows.moments.select(1, part).select(1, 0), mean.squeeze(1)), 1e-5);
+    EXPECT_LE(largest_difference(rows.moments.select(1, part).select(1, 0), mean.squeeze(1)), 1e-5);
     const Tensor squares = (values - mean).square().sum(1);
-    EXPECT_LE(apart(rows.moments.select(1, part).select(1, 1) / squares, at::ones_like(squares)),
+    EXPECT_LE(largest_difference(rows.moments.select(1, part).select(1, 1) / squares,
+                                 at::ones_like(squares)),
               1e-5);
   }
 }
@@ -222,7 +223,8 @@ TEST(NarrowMlp, OnHopperIsAsExactAsItsProducts) {
       const Tensor riders = at::randn(sizes, options).narrow(-1, 1, s.outputs);
       const Tensor exact = by_definition(x, layers, riders, at::kDouble);
       const Tensor got = cuda_narrow_mlp(x, layers, cuda_packed_narrow_mlp(layers), riders);
-      EXPECT_LE(apart(got, exact), 2 * apart(by_definition(x, layers, riders, dtype), exact) + 1e-3)
+      EXPECT_LE(largest_difference(got, exact),
+                2 * largest_difference(by_definition(x, layers, riders, dtype), exact) + 1e-3)
           << dtype << ", " << s.channels << " channels";
     }
   }

@@ -3,12 +3,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/apart_test.h"
+
 namespace perceiver {
 namespace {
-
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
 
 std::vector<at::Device> devices() {
   std::vector<at::Device> all = {at::kCPU};
@@ -49,7 +47,7 @@ TEST(RowTables, GiveScaledSums) {
               ASSERT_EQ(out.sizes(), exact.sizes());
               // Rounded to the dtype once.
               const double step = dtype == at::kFloat ? 1e-6 : dtype == at::kHalf ? 1e-3 : 4e-3;
-              EXPECT_LE(apart(out, exact), step * exact.abs().max().item<double>())
+              EXPECT_LE(largest_difference(out, exact), step * exact.abs().max().item<double>())
                   << device << " " << dtype << " " << channels;
             }
           }

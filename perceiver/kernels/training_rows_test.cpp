@@ -3,12 +3,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/apart_test.h"
+
 namespace perceiver {
 namespace {
-
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kCPU, at::kDouble) - b.to(at::kCPU, at::kDouble)).norm().item<double>();
-}
 
 struct Rows {
   RowTerms terms;
@@ -77,7 +75,8 @@ TEST(TrainingRows, NormAndGradientAreAsExactOnAGpu) {
           const auto ours = pass(rounded.as(at::kCUDA, wide, at::kBFloat16), added, wanted);
           for (size_t i = 0; i < exact.size(); ++i) {
             const double rounding = 1e-6 * exact[i].norm().item<double>();
-            EXPECT_LE(apart(ours[i], exact[i]), 2 * apart(plain[i], exact[i]) + rounding)
+            EXPECT_LE(norm_of_difference(ours[i], exact[i]),
+                      2 * norm_of_difference(plain[i], exact[i]) + rounding)
                 << channels << " channels, " << rows << " rows, " << wide << ", of tensor " << i;
           }
         }

@@ -1,7 +1,7 @@
 #include "perceiver/media/image.h"
 
 #include <ATen/ATen.h>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -9,13 +9,17 @@
 #include "perceiver/core/error.h"
 #include "perceiver/media/ending.h"
 #include "perceiver/media/jpeg.h"
+#include "perceiver/media/other_picture.h"
 #include "perceiver/media/png.h"
 #include "perceiver/media/ppm.h"
 
 namespace perceiver {
 namespace {
 
-constexpr std::array<std::string_view, 5> kEndings = {".png", ".jpg", ".jpeg", ".ppm", ".pgm"};
+constexpr std::string_view kFormats = "PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF";
+constexpr std::array<std::string_view, 13> kEndings = {".png",  ".jpg",  ".jpeg", ".ppm", ".pgm",
+                                                       ".webp", ".gif",  ".bmp",  ".tif", ".tiff",
+                                                       ".avif", ".heic", ".heif"};
 
 // uint8 [C, H, W], C as in decode_png()
 Tensor decode(const File& file) {
@@ -26,7 +30,8 @@ Tensor decode(const File& file) {
   }
   if (is_jpeg(file.bytes)) return decode_jpeg(file);
   if (is_ppm(file.bytes)) return decode_ppm(file);
-  fail("{}: not a picture: expected PNG, JPEG or PPM", file.name);
+  if (!other_picture_format(file.bytes).empty()) return decode_other_picture(file);
+  fail("{}: not a picture: expected {}", file.name, kFormats);
 }
 
 Tensor colours(const Tensor& pixels) {
@@ -51,9 +56,7 @@ bool has_image_ending(const std::filesystem::path& path) { return has_ending(pat
 std::vector<std::filesystem::path> images_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> paths = sorted_entries(folder);
   std::erase_if(paths, [](const auto& path) { return !has_image_ending(path); });
-  if (paths.empty()) {
-    fail("{}: no picture in it, expected {}", folder.string(), fmt::join(kEndings, ", "));
-  }
+  if (paths.empty()) fail("{}: no picture in it, expected {}", folder.string(), kFormats);
   return paths;
 }
 

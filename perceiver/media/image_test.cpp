@@ -158,7 +158,7 @@ TEST(Image, OtherFilesAreNoPictures) {
   EXPECT_EQ(error_of([] {
               decode_image({"x.png", "hello there"});
             }),
-            "x.png: not a picture: expected PNG, JPEG or PPM");
+            "x.png: not a picture: expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF");
   EXPECT_EQ(error_of([] { decode_image({"x.png", ""}); }), "x.png: is empty, expected a picture");
 }
 
@@ -172,6 +172,9 @@ TEST(Image, HugePicturesAreRefusedBeforeMemoryIsTaken) {
             "x: broken PNG: 16384 x 16384 pixels do not fit in 78 bytes");
   EXPECT_EQ(error_in(with_header("IHDR\0\0\x80\0\0\0\x80\0\x08\0\0\0\0\xe1\x17\xfc\xa3"s)),
             "x: picture of 32768 x 32768 pixels, more than the 268435456 that are read");
+  // Ten gigabytes, of a file of two megabytes.
+  EXPECT_EQ(error_in(with_header("IHDR\0\0\x40\0\0\0\x40\0\x10\0\0\0\0\xdc\x33\x93\x1b"s)),
+            "x: picture of 16384 x 16384 pixels of 16 bits, more than the 33554432 that are read");
 }
 
 TEST(Image, EndingsAreKnownInAnyCase) {
@@ -186,7 +189,8 @@ TEST(Image, EndingsAreKnownInAnyCase) {
 TEST(Image, PicturesOfAFolderComeInTheOrderOfTheirNames) {
   const std::filesystem::path folder = empty_folder("images_in");
   EXPECT_EQ(error_of([&] { images_in(folder); }),
-            folder.string() + ": no picture in it, expected .png, .jpg, .jpeg, .ppm, .pgm");
+            folder.string() +
+                ": no picture in it, expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF");
   for (const char* name : {"b.png", "a.JPG", "notes.txt", "10.ppm"}) write_file(folder / name, "");
   EXPECT_EQ(images_in(folder), (std::vector<std::filesystem::path>{
                                    folder / "10.ppm", folder / "a.JPG", folder / "b.png"}));

@@ -4,6 +4,7 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
+#include <algorithm>
 #include <array>
 #include <csetjmp>
 
@@ -17,8 +18,10 @@ namespace {
 // A block of 8 x 8 takes two bits at least, and a component may have one for 32 x 32 pixels.
 constexpr int64_t kMostPixelsPerByte = 4096;
 
-// Each scan is a pass over the whole picture: a small file of many would take minutes.
-constexpr int kMaxScans = 500;
+// Each scan is a pass over the whole picture: a small file of many would take minutes. Encoders
+// make about ten.
+constexpr int64_t kMaxScans = 500;
+constexpr int64_t kMaxScannedPixels = 32 * kMaxPixels;
 
 struct Reader {
   explicit Reader(std::string_view bytes) : bytes(bytes) {
@@ -56,8 +59,11 @@ struct Reader {
   }
 
   void on_progress() {
-    if (jpeg.input_scan_number <= kMaxScans) return;
-    std::snprintf(message.data(), message.size(), "more than %d scans", kMaxScans);
+    const int64_t pixels = int64_t{jpeg.image_height} * jpeg.image_width;
+    const int64_t max_scans = std::min(kMaxScans, kMaxScannedPixels / pixels);
+    if (jpeg.input_scan_number <= max_scans) return;
+    std::snprintf(message.data(), message.size(), "more than %d scans",
+                  static_cast<int>(max_scans));
     std::longjmp(back, 1);
   }
 

@@ -17,6 +17,9 @@ namespace {
 // What deflate can reach: 258 bytes from two bits.
 constexpr int64_t kMostExpansion = 1032;
 
+// Of 16 bits: what is decoded takes six bytes a sample, and becomes numbers of other kinds.
+constexpr int64_t kMaxWidePixels = kMaxPixels / 8;
+
 using Message = std::array<char, 128>;
 
 // libpng ends a failing call by a jump, so `calls` must hold nothing that has a destructor.
@@ -131,6 +134,10 @@ Tensor decode_png(const File& file) {
   const int64_t height = png_get_image_height(reader.png, reader.info);
   const int64_t width = png_get_image_width(reader.png, reader.info);
   check_picture_size(file.name, height, width);
+  if (png_get_bit_depth(reader.png, reader.info) == 16 && height > kMaxWidePixels / width) {
+    fail("{}: picture of {} x {} pixels of 16 bits, more than the {} that are read", file.name,
+         width, height, kMaxWidePixels);
+  }
   const auto stored = static_cast<int64_t>(png_get_rowbytes(reader.png, reader.info)) * height;
   const auto in_file = static_cast<int64_t>(file.bytes.size());
   if (stored / kMostExpansion > in_file) {
@@ -153,7 +160,7 @@ Tensor decode_png(const File& file) {
     png_read_end(reader.png, nullptr);
   }));
   const Tensor planes = pixels.permute({2, 0, 1});
-  return wide ? planes.to(at::kInt).bitwise_and(0xffff) : planes;
+  return wide ? planes.to(at::kInt).bitwise_and_(0xffff) : planes;
 }
 
 std::string encode_png(const Tensor& pixels) {

@@ -45,6 +45,14 @@ struct OpencvFloats {
   static Number end_column(Number sum) { return std::clamp(std::nearbyint(sum), 0.0f, 255.0f); }
 };
 
+struct TensorFlowFloats {
+  using Number = float;
+  static Number weight(double w) { return static_cast<Number>(w); }
+  static Number end_row(Number sum) { return sum; }
+  static Number in_column(Number weight, Number x) { return weight * x; }
+  static Number end_column(Number sum) { return sum; }
+};
+
 // One output pixel: a weighted sum of neighbours, from `first` on.
 struct Taps {
   int64_t first;
@@ -72,7 +80,7 @@ double cubic(double x, double a) {
 
 double cubic_opencv(double x) { return cubic(x, -0.75); }
 
-double cubic_pillow(double x) { return cubic(x, -0.5); }
+double cubic_keys(double x) { return cubic(x, -0.5); }
 
 double triangle(double x) { return std::max(0.0, 1 - std::abs(x)); }
 
@@ -81,6 +89,11 @@ struct Curve {
   double (*at)(double);
   int64_t reach;
 };
+
+void scale_to_one(std::vector<double>& weights) {
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= sum;
+}
 
 Filter filter_opencv(int64_t from, int64_t to, Curve curve) {
   Filter filter;
@@ -93,6 +106,26 @@ Filter filter_opencv(int64_t from, int64_t to, Curve curve) {
       weights.push_back(curve.at(static_cast<double>(at) - centre));
     }
     filter.push_back(repeat_border(first, weights, from));
+  }
+  return filter;
+}
+
+// TensorFlow looks the curve up in a table with 1024 entries a pixel.
+Filter filter_tensorflow(int64_t from, int64_t to, Curve curve) {
+  constexpr double kPlaces = 1024.0;
+  Filter filter;
+  const float scale = static_cast<float>(from) / static_cast<float>(to);
+  for (int64_t i = 0; i < to; ++i) {
+    const double centre = (static_cast<float>(i) + 0.5f) * scale - 0.5f;
+    const double before = std::floor(centre);
+    const double place = before + std::nearbyint((centre - before) * kPlaces) / kPlaces;
+    const auto first = static_cast<int64_t>(before) - curve.reach + 1;
+    Taps taps{std::max<int64_t>(0, first), {}};
+    for (int64_t at = taps.first; at < std::min(first + 2 * curve.reach, from); ++at) {
+      taps.weights.push_back(curve.at(static_cast<double>(at) - place));
+    }
+    scale_to_one(taps.weights);
+    filter.push_back(std::move(taps));
   }
   return filter;
 }
@@ -110,8 +143,7 @@ Filter filter_pillow(int64_t from, int64_t to, Curve curve) {
     for (int64_t at = taps.first; at < end; ++at) {
       taps.weights.push_back(curve.at((static_cast<double>(at) - centre + 0.5) / stretch));
     }
-    const double sum = std::accumulate(taps.weights.begin(), taps.weights.end(), 0.0);
-    for (double& weight : taps.weights) weight /= sum;
+    scale_to_one(taps.weights);
     filter.push_back(std::move(taps));
   }
   return filter;
@@ -140,12 +172,13 @@ void filter_rows(const Tensor& in, const Filter& filter,
   }
 }
 
-// sums [H, W] -> uint8 [h, W]
-template <typename Arithmetic>
+// sums [H, W] -> `Pixel` [h, W]
+template <typename Arithmetic, typename Pixel>
 Tensor filter_columns(const std::vector<typename Arithmetic::Number>& sums, int64_t width,
                       const Filter& filter) {
-  const Tensor pixels = at::empty({static_cast<int64_t>(filter.size()), width}, at::kByte);
-  uint8_t* out = pixels.data_ptr<uint8_t>();
+  const Tensor pixels = at::empty({static_cast<int64_t>(filter.size()), width},
+                                  c10::CppTypeToScalarType<Pixel>::value);
+  Pixel* out = pixels.data_ptr<Pixel>();
   std::vector<typename Arithmetic::Number> row(width);
   for (const Taps& taps : filter) {
     std::fill(row.begin(), row.end(), 0);
@@ -154,7 +187,7 @@ Tensor filter_columns(const std::vector<typename Arithmetic::Number>& sums, int6
       for (int64_t x = 0; x < width; ++x) row[x] += Arithmetic::in_column(weight, in[x]);
       in += width;
     }
-    for (const auto sum : row) *out++ = static_cast<uint8_t>(Arithmetic::end_column(sum));
+    for (const auto sum : row) *out++ = static_cast<Pixel>(Arithmetic::end_column(sum));
   }
   return pixels;
 }
@@ -170,8 +203,8 @@ void check(const Tensor& pixels, ImageSize size) {
   }
 }
 
-// pixels uint8 [C, H, W] -> [C, h, w]
-template <typename Arithmetic>
+// pixels uint8 [C, H, W] -> `Pixel` [C, h, w]
+template <typename Arithmetic, typename Pixel = uint8_t>
 Tensor resize(const Tensor& pixels, ImageSize size, Filter (*filter)(int64_t, int64_t, Curve),
               Curve curve) {
   check(pixels, size);
@@ -181,7 +214,7 @@ Tensor resize(const Tensor& pixels, ImageSize size, Filter (*filter)(int64_t, in
   std::vector<Tensor> planes;
   for (const Tensor& plane : pixels.contiguous().unbind()) {
     filter_rows<Arithmetic>(plane, rows, sums);
-    planes.push_back(filter_columns<Arithmetic>(sums, size.width, columns));
+    planes.push_back(filter_columns<Arithmetic, Pixel>(sums, size.width, columns));
   }
   return at::stack(planes);
 }
@@ -197,11 +230,15 @@ Tensor resize_linear_opencv(const Tensor& pixels, ImageSize size) {
 }
 
 Tensor resize_bicubic_pillow(const Tensor& pixels, ImageSize size) {
-  return resize<PillowIntegers>(pixels, size, filter_pillow, {cubic_pillow, 2});
+  return resize<PillowIntegers>(pixels, size, filter_pillow, {cubic_keys, 2});
 }
 
 Tensor resize_bilinear_pillow(const Tensor& pixels, ImageSize size) {
   return resize<PillowIntegers>(pixels, size, filter_pillow, {triangle, 1});
+}
+
+Tensor resize_bicubic_tensorflow(const Tensor& pixels, ImageSize size) {
+  return resize<TensorFlowFloats, float>(pixels, size, filter_tensorflow, {cubic_keys, 2});
 }
 
 }  // namespace perceiver

@@ -22,4 +22,9 @@ Tensor resize_bicubic_pillow(const Tensor& pixels, ImageSize size);
 // Pillow's BILINEAR, likewise.
 Tensor resize_bilinear_pillow(const Tensor& pixels, ImageSize size);
 
+// TensorFlow's tf.image.resize(..., BICUBIC) without antialiasing: a = -0.5, four neighbours at
+// places in 1024ths of a pixel; those outside the picture count nothing and the others' weights are
+// scaled up to a sum of 1. -> float [C, h, w] of grey levels, neither rounded nor kept in [0, 255].
+Tensor resize_bicubic_tensorflow(const Tensor& pixels, ImageSize size);
+
 }  // namespace perceiver

@@ -75,7 +75,14 @@ void resample_channel(const float* in, int64_t num_inputs, const Phases& p, floa
 
 Sound decode_sound(const File& file) {
   if (file.bytes.empty()) fail("{}: is empty, expected a sound", file.name);
-  return is_wav(file.bytes) ? decode_wav(file) : decode_sound_container(file);
+  // Beyond these, a second of sound or its filter would take minutes to resample.
+  constexpr int64_t kLowest = 1'000, kHighest = 1'000'000;
+  Sound sound = is_wav(file.bytes) ? decode_wav(file) : decode_sound_container(file);
+  if (sound.samples_per_second < kLowest || sound.samples_per_second > kHighest) {
+    fail("{}: sound of {} samples a second, expected {} to {}", file.name, sound.samples_per_second,
+         kLowest, kHighest);
+  }
+  return sound;
 }
 
 Sound mono(const Sound& sound) {

@@ -87,6 +87,10 @@ TEST(Wav, BrokenOnesAreNamed) {
     return changed;
   };
   EXPECT_EQ(error_in(with(22, 0)), "x: broken WAV: 0 channels of 8000 samples a second");
+  EXPECT_EQ(error_in(with(25, 0)),  // 0x0040 instead of 0x1f40
+            "x: sound of 64 samples a second, expected 1000 to 1000000");
+  EXPECT_EQ(error_in(with(27, 0x7f)),  // 0x7f001f40: a filter of minutes
+            "x: sound of 2130714432 samples a second, expected 1000 to 1000000");
   EXPECT_EQ(error_in(with(40, 9)), "x: broken WAV: 9 bytes of samples, expected a multiple of 2");
   EXPECT_EQ(error_in(with(40, 0)), "x: has no samples");
   std::string not_a_number = golden("float32.wav").bytes;

@@ -1,5 +1,6 @@
 // Linked in the place of all that needs FFmpeg's libraries, where these are not.
 #include "perceiver/core/error.h"
+#include "perceiver/media/other_picture.h"
 #include "perceiver/media/sound_container.h"
 #include "perceiver/media/video.h"
 #include "perceiver/media/video_sink.h"
@@ -34,6 +35,10 @@ std::unique_ptr<VideoSink> open_container(const std::filesystem::path&, const Vi
 
 Sound decode_sound_container(const File& file) {
   fail_without_ffmpeg(file.name, "sound but WAV of PCM or floats");
+}
+
+Tensor decode_other_picture(const File& file) {
+  fail_without_ffmpeg(file.name, "pictures but PNG, JPEG and PPM");
 }
 
 }  // namespace perceiver

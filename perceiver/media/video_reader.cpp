@@ -1,10 +1,10 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "perceiver/core/error.h"
 #include "perceiver/media/ffmpeg.h"
+#include "perceiver/media/frame_converter.h"
 #include "perceiver/media/orientation.h"
 #include "perceiver/media/picture_size.h"
 #include "perceiver/media/video.h"
@@ -38,35 +38,6 @@ int orientation_of(AVStream& stream) {
   return (on_its_side ? 5 : 1) + (mirrored_y ? 3 - mirrored_x : mirrored_x);
 }
 
-// FFmpeg has names of their own for some of the formats whose values span all of 0 to 255.
-AVPixelFormat without_range(AVPixelFormat format) {
-  switch (format) {
-    case AV_PIX_FMT_YUVJ420P:
-      return AV_PIX_FMT_YUV420P;
-    case AV_PIX_FMT_YUVJ422P:
-      return AV_PIX_FMT_YUV422P;
-    case AV_PIX_FMT_YUVJ444P:
-      return AV_PIX_FMT_YUV444P;
-    case AV_PIX_FMT_YUVJ440P:
-      return AV_PIX_FMT_YUV440P;
-    default:
-      return format;
-  }
-}
-
-// Green, blue, red -> uint8 [3, H, W]. Row by row: ATen's copy would wait for all threads each
-// time.
-Tensor to_tensor(const AVFrame& planes) {
-  const Tensor pixels = at::empty({3, planes.height, planes.width}, at::kByte);
-  uint8_t* out = pixels.data_ptr<uint8_t>();
-  for (const int plane : {2, 0, 1}) {
-    for (int y = 0; y < planes.height; ++y, out += planes.width) {
-      std::memcpy(out, planes.data[plane] + int64_t{y} * planes.linesize[plane], planes.width);
-    }
-  }
-  return pixels;
-}
-
 }  // namespace
 
 struct VideoReader::State {
@@ -82,33 +53,13 @@ struct VideoReader::State {
             .num_frames = {},
             .has_sound = reader.has(AVMEDIA_TYPE_AUDIO)};
     if (stream.nb_frames > 0) info.num_frames = stream.nb_frames;
-    pixels->format = AV_PIX_FMT_GBRP;
-    pixels->width = codec.width;
-    pixels->height = codec.height;
-    if (av_frame_get_buffer(pixels.get(), 0) < 0) throw std::bad_alloc();
-  }
-
-  // A frame of another size than the first is scaled to it.
-  void prepare_scaler(const AVFrame& frame) {
-    const auto stored = static_cast<AVPixelFormat>(frame.format);
-    const AVPixelFormat format = without_range(stored);
-    scaler.reset(sws_getCachedContext(scaler.release(), frame.width, frame.height, format,
-                                      pixels->width, pixels->height, AV_PIX_FMT_GBRP,
-                                      SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_ACCURATE_RND, nullptr,
-                                      nullptr, nullptr));
-    if (!scaler) fail("{}: cannot convert its pictures to RGB", reader.name());
-    const bool full_range = frame.color_range == AVCOL_RANGE_JPEG || format != stored;
-    // Where a clip does not say, its matrix is BT.601, as FFmpeg's own tools take it.
-    sws_setColorspaceDetails(scaler.get(), sws_getCoefficients(frame.colorspace), full_range,
-                             sws_getCoefficients(SWS_CS_DEFAULT), 1, 0, 1 << 16, 1 << 16);
+    pixels.emplace(reader.name(), codec.height, codec.width);
   }
 
   FrameReader reader;
   VideoInfo info = {};
   int orientation = 1;
-  // As stored, one plane a colour; rows are padded as the scaler likes.
-  AvFrame pixels{allocated(av_frame_alloc())};
-  Scaler scaler;
+  std::optional<FrameConverter> pixels;  // as stored
 };
 
 VideoReader::VideoReader(File file) {
@@ -123,12 +74,7 @@ const VideoInfo& VideoReader::info() const { return state_->info; }
 std::optional<Tensor> VideoReader::next() {
   const AVFrame* frame = state_->reader.next();
   if (!frame) return std::nullopt;
-  state_->prepare_scaler(*frame);
-  const AVFrame& planes = *state_->pixels;
-  sws_scale(state_->scaler.get(), frame->data, frame->linesize, 0, frame->height, planes.data,
-            planes.linesize);
-  const Tensor pixels = to_tensor(planes);
-  return upright(pixels, state_->orientation).contiguous();
+  return upright((*state_->pixels)(*frame), state_->orientation).contiguous();
 }
 
 bool video_is_built_in() { return true; }

@@ -19,22 +19,25 @@ Tensor patches_to_samples(const Tensor& patches);
 // The paper gives 4,800 elements for 61,440 samples and no more: 120 windows of 40 energies.
 struct MelConfig {
   int64_t samples_per_second = 48'000;
-  int64_t window_samples = 2048;  // Hann window, and as many points of the Fourier transform
-  int64_t hop_samples = 512;      // between the middles of two windows
-  int64_t num_energies = 40;      // of a window: filters of the bank
+  int64_t window_samples = 2048;
+  int64_t hop_samples = 512;
+  int64_t num_energies = 40;
   double low_hz = 0.0, high_hz = 24'000.0;
-  double log_offset = 1e-6;  // what silence counts as
+  double log_offset = 1e-6;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, MelConfig& c) {
-  visit("samples_per_second", c.samples_per_second, at_least(1));
-  visit("window_samples", c.window_samples, at_least(2));
-  visit("hop_samples", c.hop_samples, at_least(1));
-  visit("num_energies", c.num_energies, at_least(1));
-  visit("low_hz", c.low_hz, at_least(0.0));
-  visit("high_hz", c.high_hz, at_least(0.0));
-  visit("log_offset", c.log_offset, between(1e-30, 0.5));
+  visit({"samples_per_second", "Sampling rate of the sound"}, c.samples_per_second, at_least(1));
+  visit({"window_samples", "Samples of a Hann window, and points of its Fourier transform"},
+        c.window_samples, between(2, 1 << 16));
+  visit({"hop_samples", "Samples between the middles of two windows"}, c.hop_samples, at_least(1));
+  visit({"num_energies", "Energies of a window: filters of the bank"}, c.num_energies,
+        between(1, 1 << 12));
+  visit({"low_hz", "Lowest frequency of the filters"}, c.low_hz, at_least(0.0));
+  visit({"high_hz", "Highest frequency of the filters"}, c.high_hz, at_least(0.0));
+  visit({"log_offset", "Added before the logarithm: what silence counts as"}, c.log_offset,
+        between(1e-30, 0.5));
 }
 
 // Windows in so many samples, one a hop; fails unless hops fill it.

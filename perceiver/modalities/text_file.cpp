@@ -9,14 +9,6 @@ namespace {
 
 constexpr int64_t kPad = ByteTokenizer::kPad;
 
-std::string_view text_of(const File& file) {
-  std::string_view text = file.bytes;
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  if (text.empty()) fail("{}: the text is empty", file.name);
-  return text;
-}
-
 Ids marked(const Ids& a, const std::optional<Ids>& b, TextMarks marks) {
   if (marks == TextMarks::kClsAndSep) return wrap(ByteTokenizer().special(), a, b);
   Ids ids = a;
@@ -28,6 +20,18 @@ Ids marked(const Ids& a, const std::optional<Ids>& b, TextMarks marks) {
 }
 
 }  // namespace
+
+std::string_view text_in(const File& file) {
+  std::string_view text = file.bytes;
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  if (text.empty()) fail("{}: the text is empty", file.name);
+  // Texts of any encoding that is read as bytes have no zeros; pictures, sounds and archives do.
+  if (text.find('\0') != text.npos) {
+    fail("{}: a binary file, expected a text; is the model the right one (-m)?", file.name);
+  }
+  return text;
+}
 
 std::map<std::string, Tensor> read_bytes(std::span<const File> files, int64_t vocabulary_size,
                                          int64_t length, TextMarks marks) {
@@ -42,7 +46,7 @@ std::map<std::string, Tensor> read_bytes(std::span<const File> files, int64_t vo
   std::vector<Ids> rows;
   if (files.size() == 2) {
     rows.push_back(
-        marked(tokenizer.encode(text_of(files[0])), tokenizer.encode(text_of(files[1])), marks));
+        marked(tokenizer.encode(text_in(files[0])), tokenizer.encode(text_in(files[1])), marks));
     const auto size = static_cast<int64_t>(rows[0].size());
     if (size > length) {
       fail("{} and {}: {} bytes together, the model reads {}; shorten them", files[0].name,
@@ -50,7 +54,7 @@ std::map<std::string, Tensor> read_bytes(std::span<const File> files, int64_t vo
     }
   } else {
     const int64_t num_marks = marks == TextMarks::kClsAndSep ? 2 : 0;
-    for (const std::string_view part : text_parts(text_of(files[0]), length - num_marks)) {
+    for (const std::string_view part : text_parts(text_in(files[0]), length - num_marks)) {
       rows.push_back(marked(tokenizer.encode(part), {}, marks));
     }
   }

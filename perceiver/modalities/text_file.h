@@ -13,10 +13,13 @@ enum class TextMarks {
   kClsAndSep,  // [CLS] text [SEP], as Hugging Face's tokenizer does
 };
 
+// The text of a file, without the line's end that closes it. Fails where it is empty, or where the
+// file holds no text at all: a picture, say.
+std::string_view text_in(const File& file);
+
 // A row for each part of at most `length` tokens: {"ids" [B, length], "mask" [B, length]}, on the
-// CPU. The line's end that closes a file is not part of its text. Two files are a pair, with [SEP]
-// between them, and must fit one row. Fails where there is no text, or the vocabulary is not that
-// of bytes.
+// CPU. Two files are a pair, with [SEP] between them, and must fit one row. Fails where there is no
+// text, or the vocabulary is not that of bytes.
 std::map<std::string, Tensor> read_bytes(std::span<const File> files, int64_t vocabulary_size,
                                          int64_t length, TextMarks marks = TextMarks::kNone);
 

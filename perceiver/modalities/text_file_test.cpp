@@ -47,6 +47,10 @@ TEST(ReadBytes, APairHasAMarkBetween) {
 
 TEST(ReadBytes, MistakesAreNamed) {
   EXPECT_EQ(error_of([] { read({{"a.txt", "\n"}}, 4); }), "a.txt: the text is empty");
+  EXPECT_EQ(error_of([] {
+              read({{"a.jpg", std::string("\xFF\xD8\xFF\xE0\0\x10", 6)}}, 4);
+            }),
+            "a.jpg: a binary file, expected a text; is the model the right one (-m)?");
   EXPECT_EQ(error_of([] { read({}, 4); }), "a model of texts takes one file, or a pair, got 0");
   const std::vector<File> file = {{"a.txt", "a"}};
   EXPECT_EQ(error_of([&] { read_bytes(file, 32000, 4); }),

@@ -2,11 +2,14 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/core/count.h"
+
 namespace perceiver {
 
 std::vector<int64_t> patch_grid(at::IntArrayRef video, const VideoPatch& patch) {
   TORCH_INTERNAL_ASSERT(video.size() == 3);
   const int64_t t = video[0], h = video[1], w = video[2];
+  check_pixels("num_frames, image_size", t, h, w);
   if (t % patch.frames != 0 || h % patch.height != 0 || w % patch.width != 0) {
     fail("patch ({} x {} x {}) must divide the video's frames, height and width ({} x {} x {})",
          patch.frames, patch.height, patch.width, t, h, w);

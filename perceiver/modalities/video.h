@@ -17,9 +17,9 @@ struct VideoPatch {
 
 template <typename Visitor>
 void fields(Visitor& visit, VideoPatch& c) {
-  visit("frames", c.frames, at_least(1));
-  visit("height", c.height, at_least(1));
-  visit("width", c.width, at_least(1));
+  visit({"frames", "Frames of a patch"}, c.frames, at_least(1));
+  visit({"height", "Rows of a patch, in pixels"}, c.height, at_least(1));
+  visit({"width", "Columns of a patch, in pixels"}, c.width, at_least(1));
 }
 
 // {T, H, W} of a video -> {T', H', W'} of its patches; fails unless they fill it.

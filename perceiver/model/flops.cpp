@@ -4,14 +4,11 @@
 #include <ATen/record_function.h>
 
 #include <string_view>
-#include <utility>
 
 #include "perceiver/kernels/attention.h"
 
 namespace perceiver {
 namespace {
-
-thread_local int64_t* total = nullptr;
 
 int64_t numel(const c10::IValue& value) { return value.toTensor().numel(); }
 int64_t size(const c10::IValue& value, int64_t dim) { return value.toTensor().size(dim); }
@@ -38,46 +35,42 @@ std::unique_ptr<at::ObserverContext> start(const at::RecordFunction& function) {
     const Tensor weight = function.inputs()[1].toTensor();
     context->flops_per_output = 2 * weight.numel() / weight.size(0);
   } else {
-    *total += flops_of(name, function.inputs());
+    *current_run().flops += flops_of(name, function.inputs());
   }
   return context;
 }
 
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
   const int64_t each = static_cast<Convolution*>(context)->flops_per_output;
-  if (each > 0) *total += each * numel(function.outputs()[0]);
+  if (each > 0) *current_run().flops += each * numel(function.outputs()[0]);
 }
 
-// Ends with its scope, also when the pass fails: the callback writes to `total`.
+// Ends with its scope, also when the pass fails: the callback writes to this thread's count.
 class Recording {
  public:
-  explicit Recording(int64_t& count) : before_(std::exchange(total, &count)) {
-    handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(start, end)
-                                             .needsInputs(true)
-                                             .needsOutputs(true)
-                                             .scopes({at::RecordScope::FUNCTION}));
-  }
-  ~Recording() {
-    at::removeCallback(handle_);
-    total = before_;
-  }
+  Recording()
+      : handle_(at::addThreadLocalCallback(at::RecordFunctionCallback(start, end)
+                                               .needsInputs(true)
+                                               .needsOutputs(true)
+                                               .scopes({at::RecordScope::FUNCTION}))) {}
+  ~Recording() { at::removeCallback(handle_); }
   Recording(const Recording&) = delete;
 
  private:
-  int64_t* before_;
   at::CallbackHandle handle_;
 };
 
 }  // namespace
 
 int64_t recorded_flops(const std::function<void()>& run) {
-  const AttentionKernelScope scope("reference");
-  const at::RecordFunctionGuard record(true);
   int64_t count = 0;
-  {
-    const Recording recording(count);
-    run();
-  }
+  const RunScope scope([&](Run& r) {
+    r.kernel = "reference";
+    r.flops = &count;
+  });
+  const at::RecordFunctionGuard record(true);
+  const Recording recording;
+  run();
   return count;
 }
 

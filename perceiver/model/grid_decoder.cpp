@@ -33,6 +33,16 @@ GridDecoder::Form GridDecoder::form() {
   return {packed, queries_};
 }
 
+std::optional<InferenceAttend> GridDecoder::inference() const {
+  const AttendParts parts = decoder_->parts_with_output();
+  if (!narrows(parts, filling_.size(0))) return {};
+  constexpr int64_t kMore = 2;  // nn/fold.h, narrowed()
+  const int64_t own = parts.q->weight.size(1) - filling_.size(0);
+  return InferenceAttend{.form = AttendForm::kAbsorbedQueries,
+                         .qk_channels = absorbed_key_channels(own + kMore),
+                         .v_channels = padded_channels(parts.o->weight.size(1) + kMore)};
+}
+
 Tensor GridDecoder::decode_plain(const Tensor& latents, const Tensor& features) {
   const Tensor own = features.to(latents.dtype()).expand({latents.size(0), -1, -1});
   const Tensor filling = filling_.expand({own.size(0), own.size(1), -1});

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/core/count.h"
 #include "perceiver/core/error.h"
 #include "perceiver/nn/fused_layer.h"
 #include "perceiver/nn/recompute.h"
@@ -36,13 +37,23 @@ static Tensor run(const std::vector<SelfAttend>& self_attends, Tensor z) {
   return z;
 }
 
+static void check_layers(const EncoderConfig& c) {
+  for (const auto& [key, layers] : {std::pair{"num_blocks", c.num_blocks},
+                                    {"self_attends_per_block", c.self_attends_per_block}}) {
+    if (layers > kMostLayers) {
+      fail("encoder.{} must be at most {}, got {}", key, kMostLayers, layers);
+    }
+  }
+  if (c.num_cross_attends > c.num_blocks) {
+    fail("encoder.num_cross_attends ({}) must be at most num_blocks ({})", c.num_cross_attends,
+         c.num_blocks);
+  }
+}
+
 EncoderImpl::EncoderImpl(int64_t input_channels, const EncoderConfig& config,
                          const Semantics& semantics)
     : num_blocks_(config.num_blocks), num_cross_attends_(config.num_cross_attends) {
-  if (num_cross_attends_ > num_blocks_) {
-    fail("encoder.num_cross_attends ({}) must be at most num_blocks ({})", num_cross_attends_,
-         num_blocks_);
-  }
+  check_layers(config);
   const int64_t d = config.latent_channels;
   latents_ = register_parameter("latents", new_parameter({config.num_latents, d}, kLearnedVectors));
   const auto cross_attend = [&] {
@@ -99,21 +110,24 @@ std::vector<Part> EncoderImpl::parts(int64_t num_inputs) const {
                              {.name = "cross_attend",
                               .parameters = num_parameters(*cross_attend_),
                               .flops = cross_attend_->flops(n, num_inputs),
-                              .attention = cross_attend_->attention_case(n, num_inputs)}};
+                              .attention = cross_attend_->attention_case(n, num_inputs),
+                              .inference = cross_attend_->inference(n, num_inputs)}};
   if (num_cross_attends_ > 1) {
     const int64_t times = num_cross_attends_ - 1;
     parts.push_back({.name = "cross_attend_again",
                      .parameters = num_parameters(*cross_attend_again_),
                      .flops = times * cross_attend_again_->flops(n, num_inputs),
                      .times = times,
-                     .attention = cross_attend_again_->attention_case(n, num_inputs)});
+                     .attention = cross_attend_again_->attention_case(n, num_inputs),
+                     .inference = cross_attend_again_->inference(n, num_inputs)});
   }
   for (size_t i = 0; i < self_attends_.size(); ++i) {
     parts.push_back({.name = "self_attend_" + std::to_string(i),
                      .parameters = num_parameters(*self_attends_[i]),
                      .flops = num_blocks_ * self_attends_[i]->flops(n),
                      .times = num_blocks_,
-                     .attention = self_attends_[i]->attention_case(n)});
+                     .attention = self_attends_[i]->attention_case(n),
+                     .inference = InferenceAttend{}});
   }
   return parts;
 }
@@ -154,11 +168,11 @@ AttendParts DecoderImpl::parts_with_output() const {
 }
 
 std::vector<Part> DecoderImpl::parts(int64_t num_queries, int64_t num_latents) const {
-  std::vector<Part> parts = {
-      {.name = "cross_attend",
-       .parameters = num_parameters(*cross_attend_),
-       .flops = cross_attend_->flops(num_queries, num_latents),
-       .attention = cross_attend_->attention_case(num_queries, num_latents)}};
+  std::vector<Part> parts = {{.name = "cross_attend",
+                              .parameters = num_parameters(*cross_attend_),
+                              .flops = cross_attend_->flops(num_queries, num_latents),
+                              .attention = cross_attend_->attention_case(num_queries, num_latents),
+                              .inference = cross_attend_->inference(num_queries, num_latents)}};
   if (!output_.is_empty()) {
     parts.push_back({.name = "output",
                      .parameters = num_parameters(*output_),

@@ -40,6 +40,7 @@ struct Recording {
   at::cuda::CUDAGraph graph;
   std::vector<Tensor> inputs;
   Tensor output;
+  std::vector<CountedAttention> attentions;  // of each replay
 };
 
 // x in memory of its own, where it lies as x does. Padding between its rows comes along: to leave
@@ -60,11 +61,12 @@ void record(Recording& r, const std::vector<Tensor>& inputs,
   const c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
   c10::cuda::device_synchronize();
   const c10::cuda::CUDAStreamGuard guard(stream);
-  forward(r.inputs);  // on this stream too: libraries keep memory for each
+  // On this stream too: libraries keep memory for each. It is the replay that counts.
+  attentions_of([&] { forward(r.inputs); });
   stream.synchronize();
   r.graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
   try {
-    r.output = forward(r.inputs);
+    r.attentions = attentions_of([&] { r.output = forward(r.inputs); });
     r.graph.capture_end();
   } catch (const std::exception&) {
     try {
@@ -95,6 +97,7 @@ class RecordedForward::Recordings {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i].defined()) r.inputs[i].copy_(inputs[i]);
     }
+    count_attentions(r.attentions);
     r.graph.replay();
     return copied(r.output);
   }
@@ -112,7 +115,8 @@ Tensor RecordedForward::operator()(const torch::nn::Module& module,
                                    const std::vector<Tensor>& inputs, const Forward& forward) {
   const bool recordable = inputs.at(0).is_cuda() && !at::GradMode::is_enabled() &&
                           !at::autocast::is_autocast_enabled(at::kCUDA) &&
-                          !attention_must_be_plain() && !attention_is_checked();
+                          !current_run().plain_attends && !attention_must_be_plain() &&
+                          !attention_is_checked();
   return recordable ? recordings_->run(module, inputs, forward) : forward(inputs);
 }
 

@@ -33,6 +33,24 @@ TEST(RecordedForward, CallsEachTimeOnACpu) {
   EXPECT_EQ(watched.calls, 5);
 }
 
+// Once for each call, whether it was called, recorded or replayed.
+TEST(RecordedForward, CountsTheAttentionsOfEveryPass) {
+  for (const at::Device device : {at::Device(at::kCPU), at::Device(at::kCUDA)}) {
+    if (device.is_cuda() && !at::hasCUDA()) GTEST_SKIP() << "the rest needs a GPU";
+    Watched watched(device);
+    int64_t counted = 0;
+    const AttentionCounter counter([&](const AttentionCase& c, std::string_view kernel) {
+      ++counted;
+      EXPECT_EQ(c.queries, 5);
+      EXPECT_FALSE(kernel.empty());
+    });
+    for (int i = 1; i <= 6; ++i) {
+      watched(at::randn({1, 5, 16}, device));
+      EXPECT_EQ(counted, i) << device.str();
+    }
+  }
+}
+
 TEST(RecordedForward, RepeatsOnAGpuWithNewInputsAndNewParameters) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
   Watched watched(at::kCUDA);

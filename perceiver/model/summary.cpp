@@ -4,6 +4,13 @@
 
 namespace perceiver {
 
+AttentionChoice choose_attention(const Part& part, const AttentionCase& place) {
+  AttentionCase c = part.attention.value();
+  c.device = place.device, c.dtype = place.dtype;
+  c.batch = place.batch, c.needs_grad = place.needs_grad;
+  return choose_attention(c, part.inference);
+}
+
 int64_t ModelSummary::parameters() const {
   int64_t total = 0;
   for (const Part& part : parts) total += part.parameters;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/nn/attend_plan.h"
 
 namespace perceiver {
 
@@ -24,7 +24,12 @@ struct Part {
   int64_t flops = 0;  // of all `times` together
   int64_t times = 1;  // that the same weights are applied
   std::optional<AttentionCase> attention = {};
+  std::optional<InferenceAttend> inference = {};  // none: attention has no inference form
 };
+
+// What computes a part's attention in a place such as this: its device, dtype, batch, and whether
+// it needs gradients.
+AttentionChoice choose_attention(const Part& part, const AttentionCase& place);
 
 struct ModelSummary {
   ArraySize inputs;                  // [M, C]

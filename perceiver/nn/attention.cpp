@@ -64,7 +64,8 @@ AttentionCase QkvAttentionImpl::attention_case(int64_t queries, int64_t keys) co
           .queries = queries,
           .keys = keys,
           .qk_channels = f_q_->weight.size(0) / num_heads_,
-          .v_channels = f_v_->weight.size(0) / num_heads_};
+          .v_channels = f_v_->weight.size(0) / num_heads_,
+          .dropout = dropout_ > 0.0};
 }
 
 int64_t QkvAttentionImpl::flops(int64_t queries, int64_t keys) const {
@@ -113,6 +114,7 @@ std::shared_ptr<PackedAttend> CrossAttendImpl::packed() {
 }
 
 Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  if (pass_is_over()) return elements_of(x_q);
   const auto as_defined = [&] { return forward_plain(elements_of(x_q), elements_of(x_kv), masks); };
   const auto form = packed();
   const auto dtype = drops() ? std::nullopt : fused_dtype(x_q);
@@ -181,6 +183,7 @@ AttendParts SelfAttendImpl::parts() const {
 }
 
 Tensor SelfAttendImpl::forward(const Tensor& z) {
+  if (pass_is_over()) return z;
   const auto packed = drops() ? nullptr : packed_.get(*this, [&] { return parts(); });
   const auto dtype = drops() ? std::nullopt : fused_dtype(z);
   if (!packed && !dtype) return forward_plain(z);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "perceiver/kernels/attention.h"
+#include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/attention_config.h"
 #include "perceiver/nn/fused.h"
 #include "perceiver/nn/layers.h"
@@ -23,7 +24,7 @@ class QkvAttentionImpl : public torch::nn::Module {
   Tensor attend_projected(const Tensor& q, const Tensor& k, const Tensor& values,
                           const AttendMasks& masks) const;
 
-  // The attention of one example with this many queries and keys, as the kernels will see it.
+  // The attention of one example with this many queries and keys, as kernels see it in training.
   AttentionCase attention_case(int64_t queries, int64_t keys) const;
   int64_t flops(int64_t queries, int64_t keys) const;
 
@@ -62,6 +63,9 @@ class CrossAttendImpl : public torch::nn::Module {
   void expect_inputs(const LearnedSums& parameters) { usual_inputs_ = parameters; }
 
   AttentionCase attention_case(int64_t queries, int64_t keys) const;
+  InferenceAttend inference(int64_t queries, int64_t keys) const {
+    return inference_attend(parts(), queries, keys);
+  }
   int64_t flops(int64_t queries, int64_t keys) const;
   AttendParts parts() const;
 

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/apart_test.h"
+
 namespace perceiver {
 namespace {
 
@@ -51,10 +53,6 @@ Tensor plain(const Tensor& table, const Tensor& ids, const Tensor& places) {
   return places.defined() ? elements + places : elements;
 }
 
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kCPU, at::kDouble) - b.to(at::kCPU, at::kDouble)).norm().item<double>();
-}
-
 TEST_P(EmbedTest, IsAsExactAsLibTorchs) {
   const at::Device device = at::hasCUDA() ? at::kCUDA : at::kCPU;
   const auto exact = pass(at::kCPU, at::kDouble, plain);
@@ -63,7 +61,9 @@ TEST_P(EmbedTest, IsAsExactAsLibTorchs) {
   EXPECT_TRUE(ours[0].equal(theirs[0]));
   for (size_t i = 1; i < exact.size(); ++i) {
     const double rounding = 1e-7 * exact[i].norm().item<double>();
-    EXPECT_LE(apart(ours[i], exact[i]), 2 * apart(theirs[i], exact[i]) + rounding) << i;
+    EXPECT_LE(norm_of_difference(ours[i], exact[i]),
+              2 * norm_of_difference(theirs[i], exact[i]) + rounding)
+        << i;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "perceiver/kernels/normalised_rows.h"
 #include "perceiver/kernels/row_tables.h"
+#include "perceiver/kernels/wide_attention.h"
 #include "perceiver/nn/attention_config.h"
 #include "perceiver/nn/layers.h"
 
@@ -70,6 +71,12 @@ struct AbsorbedQueries {
   Tensor output_bias;
 };
 AbsorbedQueries absorb_queries(const AttendParts& parts);
+
+// A GPU's keys of absorbed queries have one channel more, which is 1 in every query: the key's bias
+// is its weight.
+constexpr int64_t absorbed_key_channels(int64_t query_channels) {
+  return padded_channels(query_channels + 1);
+}
 
 // The output layer behind the MLP's residual sum:
 //   f(x + narrow(h)) = W x + (W W_narrow) h + (W b_narrow + b),

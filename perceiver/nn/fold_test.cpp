@@ -7,16 +7,13 @@
 #include <tuple>
 #include <utility>
 
+#include "perceiver/core/apart_test.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/packed_forms.h"
 
 namespace perceiver {
 namespace {
-
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
 
 TEST(NarrowNorm, IsTheNormOfWhatTheWideMapGives) {
   at::manual_seed(3);
@@ -33,7 +30,8 @@ TEST(NarrowNorm, IsTheNormOfWhatTheWideMapGives) {
       const Tensor z = at::linear(x, narrow.map.weight, narrow.map.bias) * scale;
       EXPECT_LE(z.mean(-1).abs().max().item<double>(), 1e-12);
       const Tensor expected = at::layer_norm(y, {wide});
-      EXPECT_LE(apart(at::layer_norm(z, {n}).matmul(narrow.back.t()), expected), 1e-11);
+      EXPECT_LE(largest_difference(at::layer_norm(z, {n}).matmul(narrow.back.t()), expected),
+                1e-11);
     }
   }
 }
@@ -85,7 +83,8 @@ TEST_P(NarrowedTest, IsAsExactAsTheModule) {
   for (const auto pack : {pack_for_cpu, pack_for_gpu}) {
     const Tensor packed = pack(narrow, at::kFloat)->cross(x_q, x_kv, {});
     ASSERT_EQ(packed.sizes(), plain.sizes());
-    EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6 * (kOwn + kFilling));
+    EXPECT_LE(largest_difference(packed, exact),
+              2 * largest_difference(plain, exact) + 2e-6 * (kOwn + kFilling));
   }
 }
 

@@ -21,8 +21,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-thread_local bool fused_anywhere = false;
-
 std::optional<Tensor> given(const Tensor& x) {
   return x.defined() ? std::optional(x) : std::nullopt;
 }
@@ -254,16 +252,14 @@ struct LinearLayer : torch::autograd::Function<LinearLayer> {
 }  // namespace
 
 std::optional<at::ScalarType> fused_dtype(const Tensor& x) {
-  if (!at::GradMode::is_enabled() || plain_attend_wanted() || attention_must_be_plain()) return {};
+  const Run& run = current_run();
+  if (!at::GradMode::is_enabled() || run.plain_attends || attention_must_be_plain()) return {};
   const bool autocast = at::autocast::is_autocast_enabled(x.device().type());
   const auto dtype =
       autocast ? at::autocast::get_autocast_dtype(x.device().type()) : x.scalar_type();
   const bool fused = autocast && training_rows_are_fused(x, dtype);
-  return fused || fused_anywhere ? std::optional(dtype) : std::nullopt;
+  return fused || run.fused_attends ? std::optional(dtype) : std::nullopt;
 }
-
-FusedAttendScope::FusedAttendScope() : before_(std::exchange(fused_anywhere, true)) {}
-FusedAttendScope::~FusedAttendScope() { fused_anywhere = before_; }
 
 Tensor added_up(const Residual& residual) {
   return residual.y.defined() ? AddUp::apply(residual.x, residual.y, residual.bias) : residual.x;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "perceiver/kernels/run.h"
 #include "perceiver/nn/layers.h"
 #include "perceiver/nn/semantics.h"
 
@@ -17,14 +18,8 @@ std::optional<at::ScalarType> fused_dtype(const Tensor& x);
 
 // While it lives, modules on this thread use the form wherever gradients are wanted, in x's dtype
 // where autocast is off: to test it without a GPU.
-class FusedAttendScope {
- public:
-  FusedAttendScope();
-  ~FusedAttendScope();
-  FusedAttendScope(const FusedAttendScope&) = delete;
-
- private:
-  bool before_;
+struct FusedAttendScope : RunScope {
+  FusedAttendScope() : RunScope([](Run& run) { run.fused_attends = true; }) {}
 };
 
 // What runs along the layers, [B, N, C]: x + y + bias, which the next norm adds up on its way, and

@@ -5,8 +5,9 @@
 
 #include <cmath>
 
+#include "perceiver/core/apart_test.h"
+#include "perceiver/core/autocast.h"
 #include "perceiver/nn/attention.h"
-#include "perceiver/nn/autocast.h"
 #include "perceiver/nn/fused_layer.h"
 #include "perceiver/nn/packed.h"
 
@@ -99,10 +100,6 @@ class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
   AttendMasks masks;
 };
 
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kCPU, at::kDouble) - b.to(at::kCPU, at::kDouble)).norm().item<double>();
-}
-
 TEST_P(FusedTest, HandWrittenGradientsAreAutogradsInFloat64) {
   draw(7);
   move(at::kCPU, at::kDouble);
@@ -110,7 +107,8 @@ TEST_P(FusedTest, HandWrittenGradientsAreAutogradsInFloat64) {
   const FusedAttendScope scope;
   const std::vector<Tensor> fused = pass();
   for (size_t i = 0; i < plain.size(); ++i) {
-    EXPECT_LE(apart(plain[i], fused[i]), 1e-11 * (1.0 + plain[i].norm().item<double>()))
+    EXPECT_LE(norm_of_difference(plain[i], fused[i]),
+              1e-11 * (1.0 + plain[i].norm().item<double>()))
         << "of tensor " << i;
   }
 }
@@ -131,8 +129,8 @@ TEST_P(FusedTest, IsAsExactInBFloat16AsTheModules) {
     const std::vector<Tensor> plain = pass();
     of_plain.resize(exact.size()), of_fused.resize(exact.size());
     for (size_t i = 0; i < exact.size(); ++i) {
-      of_plain[i] += std::pow(apart(plain[i], exact[i]), 2);
-      of_fused[i] += std::pow(apart(fused[i], exact[i]), 2);
+      of_plain[i] += std::pow(norm_of_difference(plain[i], exact[i]), 2);
+      of_fused[i] += std::pow(norm_of_difference(fused[i], exact[i]), 2);
     }
   }
   for (size_t i = 0; i < of_plain.size(); ++i) {
@@ -210,7 +208,8 @@ TEST(LinearLayer, IsAsExactAsLibTorchs) {
     for (size_t i = 0; i < exact.size(); ++i) {
       EXPECT_TRUE(at::allclose(of_double[i], exact[i], 1e-9, 1e-11)) << channels << ", " << i;
       EXPECT_EQ(fused[i].sizes(), exact[i].sizes());
-      EXPECT_LE(apart(fused[i], exact[i]), 2 * apart(plain[i], exact[i])) << channels << ", " << i;
+      EXPECT_LE(norm_of_difference(fused[i], exact[i]), 2 * norm_of_difference(plain[i], exact[i]))
+          << channels << ", " << i;
     }
   }
 }

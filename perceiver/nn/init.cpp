@@ -3,21 +3,29 @@
 #include <torch/types.h>
 
 #include <cmath>
-#include <utility>
+
+#include "perceiver/core/error.h"
 
 namespace perceiver {
 
-static thread_local Construct current = Construct::kInitialised;
+bool constructs_without_memory() { return current_run().construct == Construct::kWithoutMemory; }
 
-ConstructScope::ConstructScope(Construct construct) : before_(std::exchange(current, construct)) {}
-ConstructScope::~ConstructScope() { current = before_; }
-
-bool constructs_without_memory() { return current == Construct::kWithoutMemory; }
+// LibTorch asserts that a size in bytes can be counted, even where it allocates nothing.
+static void check_countable(at::IntArrayRef sizes) {
+  int64_t bytes = sizeof(float);
+  for (const int64_t size : sizes) {
+    if (__builtin_mul_overflow(bytes, size, &bytes)) {
+      fail("{} is the size of no parameter: no memory is that large; make the model smaller",
+           to_string(sizes));
+    }
+  }
+}
 
 Tensor new_parameter(at::IntArrayRef sizes, Init init) {
-  if (current == Construct::kWithoutMemory) return torch::empty(sizes, torch::kMeta);
+  check_countable(sizes);
+  if (constructs_without_memory()) return torch::empty(sizes, torch::kMeta);
   Tensor values = torch::empty(sizes);
-  if (current == Construct::kEmpty) return values;
+  if (current_run().construct == Construct::kEmpty) return values;
   switch (init.kind) {
     case Init::Kind::kZeros:
       return values.zero_();

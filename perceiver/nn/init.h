@@ -2,6 +2,7 @@
 #pragma once
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/run.h"
 
 namespace perceiver {
 
@@ -20,20 +21,15 @@ constexpr Init kLearnedVectors = truncated_normal(0.02);
 
 // What becomes of Init while modules are constructed.
 enum class Construct {
-  kInitialised,    // to train from the start
+  kInitialised,    // the usual: to train from the start
   kEmpty,          // memory and no values: weights will be loaded
   kWithoutMemory,  // on the meta device: to count, not to compute
 };
 
 // While it lives, modules constructed by this thread get their parameters this way.
-class ConstructScope {
- public:
-  explicit ConstructScope(Construct construct);
-  ~ConstructScope();
-  ConstructScope(const ConstructScope&) = delete;
-
- private:
-  Construct before_;
+struct ConstructScope : RunScope {
+  explicit ConstructScope(Construct construct)
+      : RunScope([&](Run& run) { run.construct = construct; }) {}
 };
 
 // True while modules are constructed without memory: nothing can be computed for them.

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/error_test.h"
 #include "perceiver/nn/attention.h"
 
 namespace perceiver {
@@ -53,6 +54,14 @@ TEST(ConstructScope, WithoutMemoryCountsAndAllocatesNothing) {
   const Linear terabytes(1'000'000, 1'000'000);
   EXPECT_EQ(num_parameters(*terabytes), 1'000'001'000'000);
   EXPECT_TRUE(terabytes->weight.is_meta());
+}
+
+TEST(ConstructScope, SizesThatCannotBeCountedAreAnError) {
+  const ConstructScope scope(Construct::kWithoutMemory);
+  EXPECT_EQ(
+      error_of([] { Linear(4'000'000'000, 4'000'000'000); }),
+      "[4000000000, 4000000000] is the size of no parameter: no memory is that large; make the "
+      "model smaller");
 }
 
 TEST(BatchNorm, FirstBatchCountsInFullAndTheVarianceIsBiased) {

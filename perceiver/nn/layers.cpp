@@ -64,7 +64,9 @@ Tensor BatchNormImpl::forward(const Tensor& x) {
   const auto per_channel = [](const Tensor& t) { return t.view({1, -1, 1, 1}); };
   Tensor mean = running_mean, var = running_var;
   if (is_training()) {
-    mean = x.mean({0, 2, 3});
+    // In float32 where autocast's convolution has put out less: 8 bits are too few for an average.
+    const bool narrow = x.element_size() < 4;
+    mean = x.mean({0, 2, 3}, /*keepdim=*/false, narrow ? at::kFloat : x.scalar_type());
     var = (x - per_channel(mean)).square().mean({0, 2, 3});
     at::NoGradGuard no_grad;
     num_batches += 1;
@@ -73,7 +75,8 @@ Tensor BatchNormImpl::forward(const Tensor& x) {
     running_var += share * (var - running_var);
   }
   const Tensor scale = weight * (var + kEpsilon).rsqrt();
-  return x * per_channel(scale) + per_channel(bias - mean * scale);
+  const Tensor y = x * per_channel(scale) + per_channel(bias - mean * scale);
+  return y.to(at::promote_types(x.scalar_type(), weight.scalar_type()));
 }
 
 int64_t num_parameters(const torch::nn::Module& module) {

@@ -8,8 +8,6 @@
 namespace perceiver {
 namespace {
 
-thread_local NarrowWeights* current = nullptr;
-
 struct Stack {
   Tensor all;
   std::vector<Tensor> parts;  // where each weight goes
@@ -30,10 +28,6 @@ Stack new_stack(at::TensorList weights, at::ScalarType dtype, int64_t out, int64
 }
 
 }  // namespace
-
-NarrowWeights::Scope::Scope(NarrowWeights& weights) : before_(std::exchange(current, &weights)) {}
-
-NarrowWeights::Scope::~Scope() { current = before_; }
 
 void NarrowWeights::refresh() {
   at::NoGradGuard no_grad;
@@ -62,8 +56,8 @@ Tensor NarrowWeights::stacked(at::TensorList weights, at::ScalarType dtype, int6
 }
 
 Tensor stacked_weights(at::TensorList weights, at::ScalarType dtype, int64_t out, int64_t in) {
-  return current ? current->stacked(weights, dtype, out, in)
-                 : new_stack(weights, dtype, out, in).all;
+  NarrowWeights* kept = current_run().narrow_weights;
+  return kept ? kept->stacked(weights, dtype, out, in) : new_stack(weights, dtype, out, in).all;
 }
 
 }  // namespace perceiver

@@ -9,6 +9,7 @@
 
 #include "perceiver/core/tensor.h"
 #include "perceiver/kernels/cuda/fused_optimizer.h"
+#include "perceiver/kernels/run.h"
 
 namespace perceiver {
 
@@ -23,14 +24,9 @@ class NarrowWeights {
   std::span<WeightCopy> copies() { return copies_; }
 
   // While it lives, stacked_weights() on this thread come from here, as refresh() left them.
-  class Scope {
-   public:
-    explicit Scope(NarrowWeights& weights);
-    ~Scope();
-    Scope(const Scope&) = delete;
-
-   private:
-    NarrowWeights* before_;
+  struct Scope : RunScope {
+    explicit Scope(NarrowWeights& weights)
+        : RunScope([&](Run& run) { run.narrow_weights = &weights; }) {}
   };
 
  private:

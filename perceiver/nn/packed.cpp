@@ -9,13 +9,11 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/attention.h"
-#include "perceiver/kernels/cpu/stream.h"
+#include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/packed_forms.h"
 
 namespace perceiver {
 namespace {
-
-thread_local bool plain_wanted = false;
 
 at::ScalarType packing_dtype(const Tensor& parameter) {
   const at::DeviceType device = parameter.device().type();
@@ -25,15 +23,14 @@ at::ScalarType packing_dtype(const Tensor& parameter) {
 
 std::shared_ptr<PackedAttend> pack(const AttendParts& parts, at::ScalarType dtype) {
   const at::Device device = parts.q->weight.device();
-  if (device.is_cpu() && stream_takes(dtype)) return pack_for_cpu(parts, dtype);
-  if (device.is_cuda() && dtype != at::kDouble) return pack_for_gpu(parts, dtype);
-  return nullptr;
+  if (!has_inference_form(device, dtype)) return nullptr;
+  return device.is_cpu() ? pack_for_cpu(parts, dtype) : pack_for_gpu(parts, dtype);
 }
 
 }  // namespace
 
 bool packed_attend_allowed() {
-  return !plain_wanted && !at::GradMode::is_enabled() && !attention_must_be_plain();
+  return !current_run().plain_attends && !at::GradMode::is_enabled() && !attention_must_be_plain();
 }
 
 bool unmade_inputs_allowed() { return packed_attend_allowed() && !attention_is_checked(); }
@@ -64,12 +61,6 @@ std::shared_ptr<PackedAttend> PackedCache::get(const torch::nn::Module& module,
   }
   return packed_;
 }
-
-PlainAttendScope::PlainAttendScope() : before_(std::exchange(plain_wanted, true)) {}
-
-PlainAttendScope::~PlainAttendScope() { plain_wanted = before_; }
-
-bool plain_attend_wanted() { return plain_wanted; }
 
 void check_packed(const Tensor& out, const Tensor& expected) {
   // In 16 bits both round at every step of an attend: over draws of small models they were up to

@@ -66,18 +66,11 @@ bool normalised_inputs_allowed(const Tensor& like);
 // Whether they gain from a KnownGrid: they run on a CPU in their packed form.
 bool grid_inputs_allowed(const Tensor& like);
 
-// While it lives, modules on this thread compute as they do in training, also without gradients.
-class PlainAttendScope {
- public:
-  PlainAttendScope();
-  ~PlainAttendScope();
-  PlainAttendScope(const PlainAttendScope&) = delete;
-
- private:
-  bool before_;
+// While it lives, modules on this thread compute by their own operations, in neither the inference
+// form nor the training form (nn/fused.h).
+struct PlainAttendScope : RunScope {
+  PlainAttendScope() : RunScope([](Run& run) { run.plain_attends = true; }) {}
 };
-
-bool plain_attend_wanted();  // whether one lives on this thread
 
 // Fails unless `out` is what the module gives, up to rounding.
 void check_packed(const Tensor& out, const Tensor& expected);

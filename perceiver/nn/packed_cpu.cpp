@@ -90,7 +90,8 @@ class PackedForCpu : public PackedAttend {
                      .keys = keys,
                      .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
                      .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
-                     .masked = masks.kv.defined()});
+                     .masked = masks.kv.defined()},
+                    kStreamed);
   }
 
   // Tables are made in float64, which takes as long as four or five times their rows' product. Who

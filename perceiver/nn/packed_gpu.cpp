@@ -76,14 +76,17 @@ class PackedForGpu : public PackedAttend {
   // Attention of a single head, counted as the module's own would be.
   Tensor attend_single(const Tensor& q, const Tensor& k, const Tensor& v,
                        const Tensor& kv_mask) const {
-    count_attention({.device = q.device(),
-                     .dtype = dtype_,
-                     .batch = q.size(0),
-                     .queries = q.size(1),
-                     .keys = k.size(1),
-                     .qk_channels = parts_.q->weight.size(0),
-                     .v_channels = parts_.v->weight.size(0),
-                     .masked = kv_mask.defined()});
+    if (current_run().counter) {  // the name takes a look at the GPU
+      count_attention({.device = q.device(),
+                       .dtype = dtype_,
+                       .batch = q.size(0),
+                       .queries = q.size(1),
+                       .keys = k.size(1),
+                       .qk_channels = parts_.q->weight.size(0),
+                       .v_channels = parts_.v->weight.size(0),
+                       .masked = kv_mask.defined()},
+                      wide_name(q, k, v));
+    }
     const double scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0)));
     return attend_wide(repeats_one_example(q) ? q.contiguous() : q, k, v, kv_mask, scale);
   }
@@ -311,9 +314,7 @@ class PackedForGpu : public PackedAttend {
   }
   int64_t num_outputs() const { return parts_.output.weight.size(0); }
 
-  // Keys of absorbed queries have one channel more, which is 1 in every query: the key's bias is
-  // its weight.
-  int64_t key_channels() const { return padded_channels(query_channels_ + 1); }
+  int64_t key_channels() const { return absorbed_key_channels(query_channels_); }
 
   // Keys and values of absorbed queries, side by side.
   PaddedLinear keys_and_values(const AbsorbedQueries& absorbed, int64_t in) const {

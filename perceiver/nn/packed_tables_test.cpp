@@ -1,16 +1,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/apart_test.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/packed_forms.h"
 
 namespace perceiver {
 namespace {
-
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
 
 constexpr int64_t kIds = 30, kPlaces = 80, kChannels = 24, kQueries = 12;
 
@@ -69,7 +66,7 @@ class TablesTest : public testing::TestWithParam<Semantics> {
     ASSERT_EQ(out.sizes(), plain.sizes());
     to(x_q.device(), at::kDouble);
     const Tensor exact = by_module();
-    EXPECT_LE(apart(out, exact), 2 * apart(plain, exact) + more);
+    EXPECT_LE(largest_difference(out, exact), 2 * largest_difference(plain, exact) + more);
   }
 
   void mask_some() {
@@ -88,7 +85,8 @@ class TablesTest : public testing::TestWithParam<Semantics> {
 TEST_P(TablesTest, AreAsExactAsTheModule) {
   const Tensor out = by_tables();
   ASSERT_TRUE(out.defined());
-  EXPECT_GT(apart(out, module(x_q, elements_of(placed()), masks)), 0.0) << "no tables were used";
+  EXPECT_GT(largest_difference(out, module(x_q, elements_of(placed()), masks)), 0.0)
+      << "no tables were used";
   expect_as_exact_as_module(out, 2e-6);
 }
 
@@ -132,8 +130,8 @@ TEST_P(TablesTest, AreMadeAgainWhenAParameterHasChanged) {
     const Tensor before = by_tables();
     p.add_(at::randn_like(p), 0.3);
     const Tensor after = by_tables();
-    EXPECT_GT(apart(before, after), 1e-4);
-    EXPECT_LE(apart(after, by_module()), 1e-4);
+    EXPECT_GT(largest_difference(before, after), 1e-4);
+    EXPECT_LE(largest_difference(after, by_module()), 1e-4);
   }
 }
 

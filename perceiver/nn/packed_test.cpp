@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/apart_test.h"
 #include "perceiver/core/error_test.h"
 #include "perceiver/kernels/attention.h"
 #include "perceiver/kernels/grid_array.h"
@@ -20,10 +21,6 @@ Module drawn(Module module) {
     if (p.dim() == 1) p.add_(at::randn_like(p), 0.5);
   }
   return module;
-}
-
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
 struct Case {
@@ -75,8 +72,8 @@ class PackedTest : public testing::TestWithParam<std::tuple<Case, Semantics>> {
     module->to(at::kDouble);
     x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
     const Tensor exact = by("reference");
-    EXPECT_GT(apart(plain, packed), 0.0) << "the packed form was not used";
-    EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
+    EXPECT_GT(largest_difference(plain, packed), 0.0) << "the packed form was not used";
+    EXPECT_LE(largest_difference(packed, exact), 2 * largest_difference(plain, exact) + 2e-6);
   }
 
   CrossAttend module{nullptr};
@@ -107,14 +104,16 @@ TEST_P(PackedTest, FormForGpusIsAsExactAsTheModule) {
   module->to(at::kDouble);
   x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
   const Tensor exact = by("reference");
-  EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
+  EXPECT_LE(largest_difference(packed, exact), 2 * largest_difference(plain, exact) + 2e-6);
 }
 
 TEST_P(PackedTest, QueriesMayBeTheSameForAllExamples) {
   x_q = x_q.narrow(0, 0, 1).expand({3, -1, -1});
   at::NoGradGuard no_grad;
   const auto form = pack_for_gpu(module->parts(), at::kFloat);
-  EXPECT_LE(apart(form->cross(x_q, x_kv, masks), form->cross(x_q.contiguous(), x_kv, masks)), 1e-5);
+  EXPECT_LE(
+      largest_difference(form->cross(x_q, x_kv, masks), form->cross(x_q.contiguous(), x_kv, masks)),
+      1e-5);
 }
 
 constexpr auto kForms = {pack_for_cpu, pack_for_gpu};
@@ -128,7 +127,8 @@ TEST_P(PackedTest, UsualQueriesAreProjectedOnceAndOthersAsBefore) {
     parts.queries = usual;
     const auto knowing = pack(parts, at::kFloat);
     const auto expect_same = [&](const Tensor& q, const char* what) {
-      EXPECT_LE(apart(knowing->cross(q, x_kv, {}), plain->cross(q, x_kv, {})), 1e-6) << what;
+      EXPECT_LE(largest_difference(knowing->cross(q, x_kv, {}), plain->cross(q, x_kv, {})), 1e-6)
+          << what;
     };
     const Tensor all = usual.expand({x_kv.size(0), -1, -1});
     for (const char* what : {"the first time", "again"}) expect_same(all, what);
@@ -138,7 +138,7 @@ TEST_P(PackedTest, UsualQueriesAreProjectedOnceAndOthersAsBefore) {
     if (std::get<0>(GetParam()).form == AttendForm::kAbsorbedQueries) continue;  // not projected
     // Once: who changes the parameters has to make the form again, as PackedCache does.
     usual.copy_(at::randn_like(usual));
-    EXPECT_GT(apart(knowing->cross(all, x_kv, {}), plain->cross(all, x_kv, {})), 1e-3);
+    EXPECT_GT(largest_difference(knowing->cross(all, x_kv, {}), plain->cross(all, x_kv, {})), 1e-3);
   }
 }
 
@@ -161,7 +161,8 @@ TEST_P(PackedTest, OutputLayerIsAsBehindTheModule) {
     for (const auto pack : kForms) {
       const Tensor packed = pack(parts, at::kFloat)->cross(x_q, x_kv, masks);
       ASSERT_EQ(packed.sizes(), plain.sizes());
-      EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6 * channels);
+      EXPECT_LE(largest_difference(packed, exact),
+                2 * largest_difference(plain, exact) + 2e-6 * channels);
     }
   };
   // Of 42 channels six outputs fit the padding behind them, seven do not.
@@ -186,7 +187,7 @@ TEST_P(PackedTest, OnAGpuBfloat16IsAsExactAsTheModule) {
   module->to(at::kDouble);
   x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
   const Tensor exact = by("reference");
-  EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 1e-3);
+  EXPECT_LE(largest_difference(packed, exact), 2 * largest_difference(plain, exact) + 1e-3);
 }
 
 TEST_P(PackedTest, ChosenFormIsTheOneWithFewestProducts) {
@@ -202,11 +203,13 @@ TEST_P(PackedTest, ChangedParametersAreSeen) {
     for (Tensor& p : module->parameters()) p.mul_(1.1);
   }
   const Tensor after = by("auto");
-  EXPECT_GT(apart(before, after), 1e-3);
-  EXPECT_LE(apart(after, by("reference")), 1e-4);
+  EXPECT_GT(largest_difference(before, after), 1e-3);
+  EXPECT_LE(largest_difference(after, by("reference")), 1e-4);
 }
 
-TEST_P(PackedTest, CheckComparesWithTheModule) { EXPECT_EQ(apart(by("check"), by("auto")), 0.0); }
+TEST_P(PackedTest, CheckComparesWithTheModule) {
+  EXPECT_EQ(largest_difference(by("check"), by("auto")), 0.0);
+}
 
 // Where elements are of a grid the longer array need not be stored; the result is as it was.
 class PackedGridTest : public PackedTest {
@@ -231,11 +234,12 @@ class PackedGridTest : public PackedTest {
 
   void expect_as_with_elements() {
     const Tensor plain = by("reference"), packed = by_grid("auto");
-    EXPECT_EQ(apart(by_grid("check"), packed), 0.0);
-    EXPECT_EQ(apart(by_grid("reference"), plain), 0.0);
+    EXPECT_EQ(largest_difference(by_grid("check"), packed), 0.0);
+    EXPECT_EQ(largest_difference(by_grid("reference"), plain), 0.0);
     module->to(at::kDouble);
     x_q = x_q.to(at::kDouble), x_kv = x_kv.to(at::kDouble);
-    EXPECT_LE(apart(packed, by("reference")), 2 * apart(plain, by("reference")) + 2e-6);
+    EXPECT_LE(largest_difference(packed, by("reference")),
+              2 * largest_difference(plain, by("reference")) + 2e-6);
   }
 
   GridArray grid;
@@ -261,7 +265,7 @@ TEST_P(PackedGridTest, SlicesOfQueriesAreThoseOfTheWhole) {
     slices.push_back(module(known.array().slice(1, begin, end), x_kv));
   }
   // A slice may be short enough for another form.
-  EXPECT_LE(apart(at::cat(slices, 1), whole), 1e-4);
+  EXPECT_LE(largest_difference(at::cat(slices, 1), whole), 1e-4);
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<Case, Semantics>>& info) {
@@ -290,11 +294,14 @@ TEST(PackedSelfAttend, IsAsExactAsTheModule) {
     return module(x);
   };
   const Tensor packed = by("auto", z), plain = by("reference", z);
+  const auto counted = attentions_of([&] { by("auto", z); });
+  ASSERT_EQ(counted.size(), 1);
+  EXPECT_EQ(counted[0].kernel, "streamed") << "the packed form was not used";
   const Tensor for_gpus = pack_for_gpu(module->parts(), at::kFloat)->self({z}).rows;
   module->to(at::kDouble);
   const Tensor exact = by("reference", z.to(at::kDouble));
-  EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 2e-6);
-  EXPECT_LE(apart(for_gpus, exact), 2 * apart(plain, exact) + 2e-6);
+  EXPECT_LE(largest_difference(packed, exact), 2 * largest_difference(plain, exact) + 2e-6);
+  EXPECT_LE(largest_difference(for_gpus, exact), 2 * largest_difference(plain, exact) + 2e-6);
 }
 
 TEST(PackedSelfAttend, OnAGpuBfloat16IsAsExactAsTheModule) {
@@ -317,7 +324,7 @@ TEST(PackedSelfAttend, OnAGpuBfloat16IsAsExactAsTheModule) {
     const Tensor packed = by("auto", z), plain = by("reference", z);
     module->to(at::kDouble);
     const Tensor exact = by("reference", z.to(at::kDouble));
-    EXPECT_LE(apart(packed, exact), 2 * apart(plain, exact) + 1e-3);
+    EXPECT_LE(largest_difference(packed, exact), 2 * largest_difference(plain, exact) + 1e-3);
   }
 }
 
@@ -327,7 +334,10 @@ TEST(PackedSelfAttend, GivesWayWhereGradientsOrQueriesAreWanted) {
   module(z).sum().backward();
   EXPECT_TRUE(module->parameters()[0].grad().defined());
   int64_t seen = 0;
-  const AttentionObserver observer([&](const AttentionInputs&) { ++seen; });
+  const AttentionObserver observer([&](const AttentionInputs&) {
+    ++seen;
+    return Observed::kGoOn;
+  });
   at::NoGradGuard no_grad;
   module(z);
   EXPECT_EQ(seen, 1);
@@ -336,7 +346,8 @@ TEST(PackedSelfAttend, GivesWayWhereGradientsOrQueriesAreWanted) {
 TEST(PackedSelfAttend, IsCounted) {
   SelfAttend module(16, AttendConfig{.num_heads = 2});
   int64_t queries = 0;
-  const AttentionCounter counter([&](const AttentionCase& c) { queries += c.queries; });
+  const AttentionCounter counter(
+      [&](const AttentionCase& c, std::string_view) { queries += c.queries; });
   at::NoGradGuard no_grad;
   module(at::randn({1, 5, 16}));
   EXPECT_EQ(queries, 5);

@@ -95,6 +95,7 @@ static Tensor grid_features(at::IntArrayRef grid, int64_t num_bands, at::IntArra
 }
 
 Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
+  const std::lock_guard lock(mutex_);
   if (grid_ != grid.vec() || features_.device() != like.device() ||
       features_.dtype() != like.dtype()) {
     grid_ = grid.vec();
@@ -117,6 +118,7 @@ Tensor GridFeatures::appended_to(const Tensor& content, at::IntArrayRef grid) {
 
 PlacedArray GridFeatures::behind(const Tensor& content, at::IntArrayRef grid) {
   const int64_t before = content.size(2), all = before + channels(), padded = padded_channels(all);
+  const std::lock_guard lock(mutex_);
   const bool known = placed_.defined() && placed_grid_ == grid.vec() && placed_behind_ == before &&
                      placed_.device() == content.device() && placed_.dtype() == content.dtype();
   if (!known) {

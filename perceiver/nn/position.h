@@ -1,6 +1,7 @@
 // Where each element lies, as features (paper, App. G).
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "perceiver/core/tensor.h"
@@ -32,7 +33,8 @@ Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArray
 GridPlaces fourier_places(at::IntArrayRef grid, int64_t num_bands, at::IntArrayRef resolution,
                           Spacing spacing = Spacing::kInclusive);
 
-// The Fourier features of whole grids, made when first asked for and kept for the next time.
+// The Fourier features of whole grids, made when first asked for and kept for the next time. Any
+// number of threads may ask.
 class GridFeatures {
  public:
   GridFeatures(std::vector<int64_t> resolution, int64_t num_bands)
@@ -56,6 +58,7 @@ class GridFeatures {
  private:
   std::vector<int64_t> resolution_;
   int64_t num_bands_;
+  std::mutex mutex_;  // of what follows
   std::vector<int64_t> grid_, placed_grid_;
   Tensor features_;            // of grid_
   int64_t placed_behind_ = 0;  // channels

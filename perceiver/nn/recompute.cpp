@@ -7,7 +7,6 @@
 
 #include <utility>
 
-#include "perceiver/nn/autocast.h"
 #include "perceiver/nn/packed.h"
 
 namespace perceiver {
@@ -16,20 +15,22 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-thread_local bool recomputes = false;
-
-// What a forward pass depends on besides its inputs: dropout's random numbers, and mixed precision.
+// What a forward pass depends on besides its inputs: dropout's random numbers, mixed precision, and
+// the thread's choice of kernels and forms. A GPU's backward pass has a thread of its own.
 class Surroundings {
  public:
-  explicit Surroundings(at::Device device)
-      : device_(device),
-        dtype_(at::autocast::is_autocast_enabled(device.type())
-                   ? at::autocast::get_autocast_dtype(device.type())
-                   : at::kFloat),
-        random_(generator().get_state()) {}
+  explicit Surroundings(at::Device device) : device_(device), random_(generator().get_state()) {
+    const Run run = run_of_this_thread();
+    kernel_ = run.kernel, plain_ = run.plain_attends, fused_ = run.fused_attends;
+    libtorch_ = run.libtorch;
+  }
 
   Tensor run(const std::function<Tensor()>& forward) const {
-    const AutocastScope autocast(device_.type(), dtype_);
+    // The rest, what observes for instance, may be gone by now.
+    const RunScope scope([this](Run& run) {
+      run.kernel = kernel_, run.plain_attends = plain_, run.fused_attends = fused_;
+      run.libtorch = libtorch_;
+    });
     at::Generator now = generator();
     const Tensor after = now.get_state();
     now.set_state(random_);
@@ -42,8 +43,10 @@ class Surroundings {
   at::Generator generator() const { return at::globalContext().defaultGenerator(device_); }
 
   at::Device device_;
-  at::ScalarType dtype_;
   Tensor random_;
+  std::string kernel_;
+  bool plain_, fused_;
+  std::optional<Run::LibTorch> libtorch_;
 };
 
 // What is kept for the backward pass, besides tensors.
@@ -105,10 +108,7 @@ struct Recompute : torch::autograd::Function<Recompute> {
 
 }  // namespace
 
-RecomputeScope::RecomputeScope(bool on) : before_(std::exchange(recomputes, on)) {}
-RecomputeScope::~RecomputeScope() { recomputes = before_; }
-
-bool recomputes_now() { return recomputes && at::GradMode::is_enabled(); }
+bool recomputes_now() { return current_run().recompute && at::GradMode::is_enabled(); }
 
 Tensor recompute(torch::nn::Module& module, const std::vector<Tensor>& inputs,
                  const Forward& forward) {

@@ -8,18 +8,13 @@
 #include <vector>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/run.h"
 
 namespace perceiver {
 
 // While it lives, recompute() on this thread keeps a module's inputs alone.
-class RecomputeScope {
- public:
-  explicit RecomputeScope(bool on);
-  ~RecomputeScope();
-  RecomputeScope(const RecomputeScope&) = delete;
-
- private:
-  bool before_;
+struct RecomputeScope : RunScope {
+  explicit RecomputeScope(bool on) : RunScope([&](Run& run) { run.recompute = on; }) {}
 };
 
 bool recomputes_now();  // recompute() on this thread

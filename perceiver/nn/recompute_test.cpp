@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "perceiver/core/autocast.h"
 #include "perceiver/nn/attention.h"
-#include "perceiver/nn/autocast.h"
 
 namespace perceiver {
 namespace {

@@ -1,6 +1,7 @@
 // The Transformer encoder of the paper's baselines: BERT (Sec. 4.1) and AlphaStar's (App. B).
 #pragma once
 
+#include "perceiver/core/count.h"
 #include "perceiver/nn/attention.h"
 
 namespace perceiver {
@@ -9,17 +10,22 @@ struct TransformerConfig {
   int64_t num_layers = 12;
   int64_t num_heads = 12;
   int64_t mlp_channels = 3072;
-  std::optional<int64_t> attention_channels = {};  // over all heads; default: as the elements
+  std::optional<int64_t> attention_channels = {};
   double dropout = 0.0;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, TransformerConfig& c) {
-  visit("num_layers", c.num_layers, at_least(1));
-  visit("num_heads", c.num_heads, at_least(1));
-  visit("mlp_channels", c.mlp_channels, at_least(1));
-  visit("attention_channels", c.attention_channels, at_least(1));
-  visit("dropout", c.dropout, between(0.0, 1.0));
+  visit({"num_layers", "Layers, each with weights of its own"}, c.num_layers,
+        between(1, kMostLayers));
+  visit({"num_heads", "Heads that attend side by side; they must divide the channels"}, c.num_heads,
+        at_least(1));
+  visit({"mlp_channels", "Hidden channels of each layer's MLP"}, c.mlp_channels, at_least(1));
+  visit({"attention_channels",
+         "Channels of queries, keys and values over all heads; not set: as the elements have"},
+        c.attention_channels, at_least(1));
+  visit({"dropout", "Share dropped in training of what each layer adds"}, c.dropout,
+        between(0.0, 1.0));
 }
 
 // One layer, normalised after each residual as in BERT.

@@ -62,15 +62,15 @@ bool agree(const std::optional<std::vector<int64_t>>& paper,
 
 }  // namespace
 
-Figures built_figures(const LedgerRow& row, const std::filesystem::path& configs) {
+PaperFigures built_figures(const LedgerRow& row, const std::filesystem::path& configs) {
   const ConstructScope scope(Construct::kWithoutMemory);
   const std::unique_ptr<Task> task = make_task(read_file(configs / row.config));
   const ModelSummary summary = task->summary(row.training ? Split::kTrain : Split::kEval);
-  Figures built{.params = static_cast<double>(num_parameters(task->model())),
-                .flops = counted_flops(summary, row),
-                .inputs = as_list(summary.inputs),
-                .latents = {},
-                .outputs = as_list(summary.outputs)};
+  PaperFigures built{.params = static_cast<double>(num_parameters(task->model())),
+                     .flops = counted_flops(summary, row),
+                     .inputs = as_list(summary.inputs),
+                     .latents = {},
+                     .outputs = as_list(summary.outputs)};
   if (summary.latents) built.latents = as_list(*summary.latents);
   if (!row.added_to.empty()) {
     const ModelSummary base = make_task(read_file(configs / row.added_to))->summary(Split::kEval);
@@ -82,7 +82,7 @@ Figures built_figures(const LedgerRow& row, const std::filesystem::path& configs
 std::vector<LedgerEntry> paper_ledger(const std::filesystem::path& configs) {
   std::vector<LedgerEntry> entries;
   for (const LedgerRow& row : read_config<Ledger>(read_file(configs / "paper.toml")).row) {
-    const Figures built = built_figures(row, configs);
+    const PaperFigures built = built_figures(row, configs);
     const bool match =
         agree(row.paper.params, built.params) && agree(row.paper.flops, built.flops) &&
         agree(row.paper.inputs, built.inputs) && agree(row.paper.latents, built.latents) &&

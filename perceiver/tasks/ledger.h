@@ -12,7 +12,7 @@
 namespace perceiver {
 
 // What the paper says of a model, or what the modules give. Empty where the paper is silent.
-struct Figures {
+struct PaperFigures {
   std::optional<double> params, flops;
   std::optional<std::vector<int64_t>> inputs, latents, outputs;  // [index, channels]
 };
@@ -27,13 +27,13 @@ struct LedgerRow {
   int64_t logits_flops_per_mac = 2;    // the paper counts some logits at one
   std::vector<std::string> leave_out;  // parts that are not counted, by the start of their names
   std::string added_to;                // FLOPs are those beyond this config's
-  Figures paper;
+  PaperFigures paper;
   std::string note;  // the rule that was applied, or why the figures differ
 };
 
 struct LedgerEntry {
   LedgerRow row;
-  Figures built;
+  PaperFigures built;
   bool match;  // every figure that the paper gives within 0.5 %, every array equal
 };
 
@@ -41,10 +41,10 @@ struct LedgerEntry {
 std::vector<LedgerEntry> paper_ledger(const std::filesystem::path& configs);
 
 // What the modules of one row give, by the row's rules.
-Figures built_figures(const LedgerRow& row, const std::filesystem::path& configs);
+PaperFigures built_figures(const LedgerRow& row, const std::filesystem::path& configs);
 
 template <typename Visitor>
-void fields(Visitor& visit, Figures& c) {
+void fields(Visitor& visit, PaperFigures& c) {
   visit("params", c.params, at_least(0));
   visit("flops", c.flops, at_least(0));
   visit("inputs", c.inputs);

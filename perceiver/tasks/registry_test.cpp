@@ -37,6 +37,41 @@ TEST(MakeTask, MistakesInAConfigAreOneLineEach) {
             "multiples of num_heads (5)");
 }
 
+// Each would be built for ever, overflow, or take all memory.
+TEST(MakeTask, SizesThatNoFileOfWeightsHasAreOneLineEach) {
+  const auto error_with = [](const std::string& task, const std::string& line) {
+    return error_of(fmt::format("task = \"{}\"\nmodel.{}", task, line));
+  };
+  EXPECT_EQ(error_with("starcraft", "encoder.self_attends_per_block = 1000000"),
+            "x.toml: model.encoder.self_attends_per_block must be at most 1024, got 1000000");
+  EXPECT_EQ(error_with("language", "encoder.num_blocks = 1000000"),
+            "x.toml: model.encoder.num_blocks must be at most 1024, got 1000000");
+  EXPECT_EQ(error_with("bert", "transformer.num_layers = 1025"),
+            "x.toml:2: 'model.transformer.num_layers' must be at most 1024, got 1025");
+  EXPECT_EQ(error_with("glue", "query_channels = 1000000000000"),
+            "x.toml:2: 'model.query_channels' must be at most 16777216, got 1000000000000");
+  EXPECT_EQ(
+      error_with("imagenet", "image_size = 16777216"),
+      "x.toml: model.image_size: 1 x 16777216 x 16777216 pixels, expected at most 2147483648");
+  EXPECT_EQ(error_with("optical_flow", "height = 16777216"),
+            "x.toml: model.height, width: 2 x 16777216 x 496 pixels, expected at most 2147483648");
+  EXPECT_EQ(error_with("multimodal", "num_frames = 16777216"),
+            "x.toml: model.num_frames, image_size: 16777216 x 224 x 224 pixels, expected at most "
+            "2147483648");
+  EXPECT_EQ(error_with("audioset", "mel.num_energies = 10000"),
+            "x.toml:2: 'model.mel.num_energies' must be at most 4096, got 10000");
+}
+
+// 2^24 latents of 2^24 channels are 2^48 parameters; 2^24 tokens of 2^15 channels are 2 TiB.
+TEST(MakeTask, ModelsThatNoMemoryHoldsAreRefusedBeforeTheyTakeAny) {
+  EXPECT_TRUE(error_of("task = \"imagenet\"\n"
+                       "model.encoder = {num_latents = 16777216, latent_channels = 16777216}")
+                  .ends_with(" parameters and more, expected at most 1,099,511,627,776"));
+  EXPECT_TRUE(error_of("task = \"bert\"\nmodel.vocabulary_size = 16777216\n"
+                       "model.input_channels = 24576\n")
+                  .ends_with(" GiB are free"));
+}
+
 // Every config the project ships, at full size, without memory.
 TEST(Configs, PartsAddUpToTheParametersOfTheModule) {
   for (const fs::path& path : sorted_entries(shipped("configs"))) {

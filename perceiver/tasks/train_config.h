@@ -30,69 +30,92 @@ struct TrainConfig {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6;
   double weight_decay = 0.01;
   ScheduleKind schedule = ScheduleKind::kWarmupCosine;
-  int64_t warmup_steps = 0;     // warmup_cosine: linear from 0 up to the learning rate
-  double constant_share = 0.5;  // constant_cosine: of the steps, before the cosine
+  int64_t warmup_steps = 0;
+  double constant_share = 0.5;
   int64_t steps = 1000;
-  int64_t batch = 32;                     // examples a step
-  int64_t accumulate = 1;                 // small batches that a step's is cut into, to save memory
-  double clip = 0.0;                      // global norm of the gradients; 0: not clipped
-  double average = 0.0;                   // share of the weights' average kept a step; 0: none
-  Precision dtype = Precision::kFloat32;  // bfloat16: products by autocast, weights in float32
-  bool recompute = false;                 // activations in the backward pass, to save memory
-  bool graph = true;             // on a GPU, record a pass once and replay it; not with recompute
-  double label_smoothing = 0.0;  // of tasks with classes
+  int64_t batch = 32;
+  int64_t accumulate = 1;
+  double clip = 0.0;
+  double average = 0.0;
+  Precision dtype = Precision::kFloat32;
+  bool recompute = false;
+  bool graph = true;
+  double label_smoothing = 0.0;
   Unreadable unreadable = Unreadable::kStop;
-  std::string from = "";                   // a model whose weights to begin with
-  std::vector<std::string> new_head = {};  // parameters that begin anew all the same: "decoder.*"
-  std::vector<std::string> freeze = {};    // parameters that stay as they are
-  bool overfit_batch = false;              // the first batch, again and again
+  std::string from = "";
+  std::vector<std::string> new_head = {};
+  std::vector<std::string> freeze = {};
+  bool overfit_batch = false;
   int64_t seed = 0;
-  int64_t log_every = 10;    // steps
-  int64_t eval_every = 0;    // steps; 0: at the end alone
-  int64_t save_every = 500;  // steps
+  int64_t log_every = 10;
+  int64_t eval_every = 0;
+  int64_t save_every = 500;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, TrainConfig& c) {
-  visit("optimizer", c.optimizer);
-  visit("learning_rate", c.learning_rate, at_least(0.0));
-  visit("beta1", c.beta1, between(0.0, 1.0));
-  visit("beta2", c.beta2, between(0.0, 1.0));
-  visit("epsilon", c.epsilon, at_least(0.0));
-  visit("weight_decay", c.weight_decay, at_least(0.0));
-  visit("schedule", c.schedule);
-  visit("warmup_steps", c.warmup_steps, at_least(0));
-  visit("constant_share", c.constant_share, between(0.0, 1.0));
-  visit("steps", c.steps, at_least(1));
-  visit("batch", c.batch, at_least(1));
-  visit("accumulate", c.accumulate, at_least(1));
-  visit("clip", c.clip, at_least(0.0));
-  visit("average", c.average, between(0.0, 1.0));
-  visit("dtype", c.dtype);
-  visit("recompute", c.recompute);
-  visit("graph", c.graph);
-  visit("label_smoothing", c.label_smoothing, between(0.0, 1.0));
-  visit("unreadable", c.unreadable);
-  visit("from", c.from);
-  visit("new_head", c.new_head);
-  visit("freeze", c.freeze);
-  visit("overfit_batch", c.overfit_batch);
-  visit("seed", c.seed, at_least(0));
-  visit("log_every", c.log_every, at_least(1));
-  visit("eval_every", c.eval_every, at_least(0));
-  visit("save_every", c.save_every, at_least(1));
+  visit({"optimizer", "Rule by which weights are changed"}, c.optimizer);
+  visit({"learning_rate", "Length of a step, at its longest"}, c.learning_rate, at_least(0.0));
+  visit({"beta1", "Share of the gradients' running mean kept a step"}, c.beta1, between(0.0, 1.0));
+  visit({"beta2", "Share of the running mean of squared gradients kept a step"}, c.beta2,
+        between(0.0, 1.0));
+  visit({"epsilon", "Added to the root of the squared gradients, against division by zero"},
+        c.epsilon, at_least(0.0));
+  visit({"weight_decay", "Pull of the weights towards zero"}, c.weight_decay, at_least(0.0));
+  visit({"schedule",
+         "Learning rate over the steps: constant and then a cosine to 0, or linear up and then a "
+         "cosine to 0"},
+        c.schedule);
+  visit({"warmup_steps", "warmup_cosine: steps in which the learning rate grows from 0"},
+        c.warmup_steps, at_least(0));
+  visit({"constant_share", "constant_cosine: share of the steps before the cosine"},
+        c.constant_share, between(0.0, 1.0));
+  visit({"steps", "Changes of the weights, in all"}, c.steps, at_least(1));
+  visit({"batch", "Examples a step"}, c.batch, at_least(1));
+  visit({"accumulate", "Small batches that a step's is cut into, to save memory"}, c.accumulate,
+        at_least(1));
+  visit({"clip", "Longest gradient, by its global norm; 0: not clipped"}, c.clip, at_least(0.0));
+  visit({"average",
+         "Share of the weights' running average kept a step, which is then measured and saved; 0: "
+         "none"},
+        c.average, between(0.0, 1.0));
+  visit({"dtype",
+         "Numbers of products; weights are float32 in either. CPUs without AMX are faster in "
+         "float32"},
+        c.dtype);
+  visit(
+      {"recompute", "Whether activations are computed again in the backward pass, to save memory"},
+      c.recompute);
+  visit({"graph", "Whether a GPU records a pass once and replays it; not with recompute"}, c.graph);
+  visit({"label_smoothing", "Share of the truth spread over all classes, in tasks with classes"},
+        c.label_smoothing, between(0.0, 1.0));
+  visit({"unreadable", "What becomes of an example that cannot be read"}, c.unreadable);
+  visit({"from", "A model whose weights to begin with (--from); empty: random weights"}, c.from);
+  visit({"new_head", "Parameters that begin anew all the same, such as 'decoder.*' (--new-head)"},
+        c.new_head);
+  visit({"freeze", "Parameters that stay as they are, such as 'encoder.*' (--freeze)"}, c.freeze);
+  visit(
+      {"overfit_batch", "Whether the first batch is trained on again and again (--overfit-batch)"},
+      c.overfit_batch);
+  visit({"seed", "Start of all random numbers; the same seed gives the same run"}, c.seed,
+        at_least(0));
+  visit({"log_every", "Steps between two lines of progress"}, c.log_every, at_least(1));
+  visit({"eval_every", "Steps between two measurements on held-out examples; 0: at the end alone"},
+        c.eval_every, at_least(0));
+  visit({"save_every", "Steps between two checkpoints"}, c.save_every, at_least(1));
 }
 
 // [eval] of a config.
 struct EvalConfig {
-  int64_t batch = 32;    // examples at once
-  int64_t examples = 0;  // the first so many of the held-out ones; 0: all
+  int64_t batch = 32;
+  int64_t examples = 0;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, EvalConfig& c) {
-  visit("batch", c.batch, at_least(1));
-  visit("examples", c.examples, at_least(0));
+  visit({"batch", "Examples measured at once"}, c.batch, at_least(1));
+  visit({"examples", "Held-out examples measured, spread evenly over all of them; 0: all"},
+        c.examples, at_least(0));
 }
 
 }  // namespace perceiver

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "perceiver/core/crc32c.h"
+#include "perceiver/tasks/training.h"
 #include "perceiver/weights/safetensors.h"
 
 namespace perceiver {
@@ -58,9 +59,12 @@ fs::path write_beside(const fs::path& run, const Model& model, const TrainState*
   fs::remove_all(beside);
   try {
     save_model(model, beside, at::kFloat);
-    for (const File& file : model.task->companions()) write_file(beside / file.name, file.bytes);
+    if (const Training* training = model.task->training()) {
+      for (const File& file : training->companions()) write_file(beside / file.name, file.bytes);
+    }
     if (state != nullptr) {
       Metadata metadata = {{"step", std::to_string(state->step)}};
+      if (state->unevaluated) metadata["unevaluated"] = "true";
       if (state->best) metadata["best"] = fmt::format("{}", *state->best);
       write_safetensors(beside / kState, state->tensors, metadata);
     }
@@ -90,6 +94,7 @@ Checkpoint read_state(const fs::path& folder) {
   Safetensors state = read_safetensors(folder / kState);
   Checkpoint checkpoint{.folder = folder, .step = std::stoll(state.metadata.at("step"))};
   if (state.metadata.contains("best")) checkpoint.best = std::stod(state.metadata.at("best"));
+  checkpoint.unevaluated = state.metadata.contains("unevaluated");
   checkpoint.tensors = std::move(state.tensors);
   return checkpoint;
 }

@@ -20,6 +20,7 @@ namespace perceiver {
 struct TrainState {
   int64_t step = 0;                 // done
   std::optional<double> best = {};  // main measure of `best`
+  bool unevaluated = false;         // the step's evaluation is still to do
   NamedTensors tensors = {};        // of the optimiser, and the averaged weights
 };
 
@@ -31,6 +32,7 @@ struct Checkpoint {
   std::filesystem::path folder;
   int64_t step = 0;
   std::optional<double> best = {};
+  bool unevaluated = false;
   TensorMap tensors = {};
   std::string note = {};  // why it is not `last`; empty: it is
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "perceiver/tasks/task.h"
+#include "perceiver/tasks/training.h"
 
 namespace perceiver {
 
@@ -15,17 +16,22 @@ struct EvaluateOptions {
   uint64_t seed = 0;             // of what is random in the examples: which words are masked
   // Told after each batch how many examples of how many are done.
   std::function<void(int64_t done, int64_t all)> progress = {};
-  std::function<void(const std::string& message)> unreadable = {};  // as the loader's
-  // Shown each batch and what was measured of it.
-  std::function<void(const Example& batch, const Measures& measures)> measured = {};
+  std::function<void()> waiting = {};                               // as the loader's
+  std::function<void(const std::string& message)> unreadable = {};  // as the loader's; left out
+  // Shown each batch and what was measured of it: the state of an evaluator that saw it alone.
+  std::function<void(const Example& batch, const TensorMap& state)> measured = {};
 };
 
 struct Evaluation {
   std::map<std::string, double> figures;
-  int64_t examples;
+  int64_t examples;  // that were measured: unreadable ones are left out
 };
 
-// As [eval] of the task's config says. The model is left in the mode it was in.
+// How many of a dataset's examples [eval] says to measure.
+int64_t num_evaluated(const Dataset& dataset, const EvalConfig& config);
+
+// As [eval] of the config says, of a task that has a Training. The model is left in the mode it
+// was in.
 Evaluation evaluate(Task& task, const Dataset& dataset, const EvaluateOptions& options);
 
 // The batch on the device; from pinned memory without waiting for it.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 
+#include "perceiver/tasks/train_config.h"
 #include "perceiver/train/run_folder.h"
 
 namespace perceiver {
@@ -15,6 +16,10 @@ namespace perceiver {
 // The matrices are square; a `size` of 0 takes one that is large enough for the device and quick.
 double measured_peak(at::Device device, at::ScalarType dtype, int64_t size = 0);
 
+inline at::ScalarType dtype_of(Precision precision) {
+  return precision == Precision::kBFloat16 ? at::kBFloat16 : at::kFloat;
+}
+
 class Meter {
  public:
   struct Work {
@@ -22,7 +27,6 @@ class Meter {
     at::ScalarType dtype = at::kFloat;
     double flops_per_step = 0.0;
     int64_t examples_per_step = 0;
-    int64_t steps = 0;  // in all
   };
   explicit Meter(const Work& work);
 
@@ -32,8 +36,10 @@ class Meter {
   void pause();
   void go_on();
 
-  // Of the steps since the last call, with `left` of the run's still to do.
-  Figures figures(int64_t left);
+  // Of the steps since it last began again, or since the start.
+  Metrics figures();
+  double seconds_per_step();
+  void begin_again();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -45,7 +51,10 @@ class Meter {
   Clock::time_point since_ = Clock::now();
 };
 
-// "step 120/1000  loss 2.3140  rate 0.00125  norm 0.81  341 examples/s  …"
-std::string step_line(int64_t step, int64_t steps, const Figures& figures);
+std::string clock_time(double seconds);  // "3:05", "1:02:03"
+
+// "step 120/1000  loss 2.3140  rate 0.00125  norm 0.81  341 examples/s  …", with as many of the
+// figures as `width` has room for.
+std::string step_line(int64_t step, int64_t steps, const Metrics& figures, size_t width = 100);
 
 }  // namespace perceiver

@@ -72,7 +72,7 @@ RunFolder RunFolder::resume(const fs::path& path, int64_t step) {
   }
   run.open();
   for (const Json& line : lines) {
-    Figures figures;
+    Metrics figures;
     for (const auto& [name, value] : line.items()) {
       if (value.is_number() && name != "step" && name != "time") figures[name] = value;
     }
@@ -96,7 +96,7 @@ void RunFolder::open() {
   append(events_, events_path_, event_record(first_event(unix_seconds())));
 }
 
-void RunFolder::log(int64_t step, const std::string& kind, const Figures& figures) {
+void RunFolder::log(int64_t step, const std::string& kind, const Metrics& figures) {
   const double time = unix_seconds();
   Json line = {{"step", step}, {"kind", kind}, {"time", time}};
   for (const auto& [name, value] : figures) line[name] = value;
@@ -105,8 +105,8 @@ void RunFolder::log(int64_t step, const std::string& kind, const Figures& figure
 }
 
 void RunFolder::write_event(double time, int64_t step, const std::string& kind,
-                            const Figures& figures) {
-  Figures named;
+                            const Metrics& figures) {
+  Metrics named;
   for (const auto& [name, value] : figures) named[kind + "/" + name] = value;
   append(events_, events_path_, event_record(scalars_event(time, step, named)));
 }

@@ -10,7 +10,8 @@
 
 namespace perceiver {
 
-using Figures = std::map<std::string, double>;
+// What a line of metrics.jsonl holds, by name.
+using Metrics = std::map<std::string, double>;
 
 class RunFolder {
  public:
@@ -24,7 +25,7 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
 
   // A line of metrics.jsonl, and an event for each figure, named "train/loss" with kind "train".
-  void log(int64_t step, const std::string& kind, const Figures& figures);
+  void log(int64_t step, const std::string& kind, const Metrics& figures);
 
  private:
   struct Close {
@@ -34,7 +35,7 @@ class RunFolder {
 
   explicit RunFolder(const std::filesystem::path& path) : path_(path) {}
   void open();
-  void write_event(double time, int64_t step, const std::string& kind, const Figures& figures);
+  void write_event(double time, int64_t step, const std::string& kind, const Metrics& figures);
   void append(const Stream& stream, const std::filesystem::path& file, const std::string& bytes);
 
   std::filesystem::path path_, events_path_;

@@ -61,10 +61,7 @@ class TrainTest : public testing::Test {
   Model make(std::vector<std::string> overrides = {}) const {
     overrides.insert(overrides.begin(), "data.train=['" + (folder / "text.txt").string() + "']");
     at::manual_seed(0);
-    return {.source = "tiny.toml",
-            .origin = Reference::kDeepMind,
-            .settings = model_settings(tiny_config(), overrides),
-            .task = make_task(tiny_config(), overrides)};
+    return new_model(tiny_config(), overrides);
   }
 
   std::filesystem::path folder = test_folder();

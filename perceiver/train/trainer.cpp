@@ -7,13 +7,19 @@
 #include <cmath>
 #include <utility>
 
-#include "perceiver/nn/autocast.h"
+#include "perceiver/core/autocast.h"
+#include "perceiver/core/memory.h"
+#include "perceiver/nn/module_tensors.h"
 #include "perceiver/nn/recompute.h"
 #include "perceiver/optim/adamw.h"
 #include "perceiver/optim/lamb.h"
 #include "perceiver/optim/schedule.h"
+#include "perceiver/train/dropped.h"
 #include "perceiver/train/evaluate.h"
+#include "perceiver/train/step_memory.h"
+#include "perceiver/train/watched_pass.h"
 #include "perceiver/zoo/find.h"
+#include "perceiver/zoo/labels.h"
 
 namespace perceiver {
 namespace {
@@ -35,16 +41,23 @@ void check_globs(torch::nn::Module& module, const std::vector<std::string>& glob
   }
 }
 
-TensorMap tensors_of(torch::nn::Module& module) {
-  TensorMap tensors;
-  for (const auto& item : module.named_parameters()) tensors[item.key()] = item.value();
-  for (const auto& item : module.named_buffers()) tensors[item.key()] = item.value();
-  return tensors;
-}
+// Buffers change in a forward pass: the statistics of batch norm. A pass that does not count gives
+// them back.
+class BuffersBefore {
+ public:
+  explicit BuffersBefore(const torch::nn::Module& module) : buffers_(module.buffers()) {
+    for (const Tensor& buffer : buffers_) before_.push_back(buffer.clone());
+  }
+  void restore() {
+    at::NoGradGuard no_grad;
+    for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i].copy_(before_[i]);
+  }
 
-at::ScalarType dtype_of(const TrainConfig& config) {
-  return config.dtype == Precision::kBFloat16 ? at::kBFloat16 : at::kFloat;
-}
+ private:
+  std::vector<Tensor> buffers_, before_;
+};
+
+int64_t bytes_of(const Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
 
 }  // namespace
 
@@ -52,8 +65,8 @@ void take_weights(torch::nn::Module& module, torch::nn::Module& from,
                   const std::vector<std::string>& new_head, const std::string& source) {
   check_globs(module, new_head, "train.new_head");
   at::NoGradGuard no_grad;
-  const TensorMap theirs = tensors_of(from);
-  for (auto& [name, tensor] : tensors_of(module)) {
+  const TensorMap theirs = module_tensors(from);
+  for (auto& [name, tensor] : module_tensors(module)) {
     if (matches(name, new_head)) continue;
     const auto found = theirs.find(name);
     if (found == theirs.end()) {
@@ -68,21 +81,28 @@ void take_weights(torch::nn::Module& module, torch::nn::Module& from,
 }
 
 Trainer::Trainer(Model& model, const TrainerOptions& options)
-    : model_(model), task_(*model.task), config_(task_.train_config()), options_(options) {
+    : model_(model),
+      task_(*model.task),
+      training_(training_of(model)),
+      config_(training_.config()),
+      options_(options) {
   if (config_.batch % config_.accumulate != 0) {
     fail("train.batch ({}) must be a multiple of train.accumulate ({})", config_.batch,
          config_.accumulate);
   }
   if (config_.average >= 1.0) fail("train.average ({}) must be less than 1", config_.average);
-  if (options.only_batch) {
-    only_batch_ = to_device(*options.only_batch, options.device);
-  } else {
-    examples_ = task_.dataset(Split::kTrain);
-    if (!config_.overfit_batch) held_out_ = task_.dataset(Split::kEval);
-  }
   if (!config_.from.empty()) {
     Model from = load_model(find_model(config_.from));
     take_weights(task_.model(), from.task->model(), config_.new_head, from.source);
+    // A new head may be one for other classes.
+    if (config_.new_head.empty() && are_names(from.labels)) training_.match_classes(from.labels);
+  }
+  if (options.only_batch) {
+    only_batch_ = to_device(*options.only_batch, options.device);
+  } else {
+    model_.labels = training_.labels();
+    examples_ = training_.dataset(Split::kTrain);
+    if (!config_.overfit_batch) held_out_ = training_.dataset(Split::kEval);
   }
   task_.model().to(options.device);
   task_.model().train();
@@ -120,6 +140,10 @@ void Trainer::freeze() {
 void Trainer::resume(const Checkpoint& checkpoint) {
   Model saved = load_model(checkpoint.folder);
   take_weights(task_.model(), saved.task->model(), {}, checkpoint.folder.string());
+  if (are_names(saved.labels) && !model_.labels.empty() && saved.labels != model_.labels) {
+    fail("{}: was trained on other classes than data.train has; its labels.txt names them",
+         checkpoint.folder.string());
+  }
   at::NoGradGuard no_grad;
   for (auto& [name, tensor] : state()) {
     const auto found = checkpoint.tensors.find(name);
@@ -132,8 +156,9 @@ void Trainer::resume(const Checkpoint& checkpoint) {
     tensor.copy_(found->second);
   }
   optimizer_->set_steps(checkpoint.step);
-  step_ = checkpoint.step;
+  step_ = saved_at_ = checkpoint.step;
   best_ = checkpoint.best;
+  unevaluated_ = checkpoint.unevaluated;
 }
 
 std::function<void(const std::string&)> Trainer::on_unreadable() {
@@ -149,6 +174,7 @@ void Trainer::start_loader() {
                                  .threads = options_.threads,
                                  .first = config_.overfit_batch ? 0 : step_ * config_.accumulate,
                                  .pinned = options_.device.is_cuda(),
+                                 .waiting = [this] { drop_if_asked(); },
                                  .unreadable = on_unreadable()};
   loader_ = std::make_unique<Loader>(*examples_, loading);
 }
@@ -184,6 +210,38 @@ void Trainer::refresh_narrow_weights() {
   narrow_weights_.refresh();
 }
 
+void Trainer::drop_if_asked() const {
+  if (!is_watched()) return;
+  if (const int why = options_.look()) throw Dropped(why);
+}
+
+// A forward pass of one example tells what a batch of them keeps for the backward pass, which takes
+// little more itself.
+void Trainer::check_step_fits() {
+  if (!options_.device.is_cpu()) return;
+  const int64_t free_bytes = free_memory(options_.device);
+  StepMemory memory;
+  for (const auto& [name, tensor] : state()) memory.fixed += bytes_of(tensor);
+  for (const Tensor& parameter : trained_) {
+    memory.fixed += bytes_of(parameter) * (config_.accumulate > 1 ? 2 : 1);  // gradients
+  }
+  const Example batch = training_.random_batch(1);
+  BuffersBefore buffers(task_.model());
+  refresh_narrow_weights();
+  try {
+    memory.per_example = peak_tensor_bytes([&] {
+      const WatchedForward watched([this] { drop_if_asked(); });
+      const RecomputeScope recompute(config_.recompute);
+      const NarrowWeights::Scope narrow(narrow_weights_);
+      const AutocastScope autocast(options_.device.type(), dtype_of(config_.dtype));
+      training_.loss(batch);
+    });
+  } catch (const Dropped&) {  // run() will be asked to stop, too
+  }
+  buffers.restore();
+  check_memory(memory, config_, free_bytes);
+}
+
 // Autograd would add to each gradient by a kernel of its own: it is left to make new ones.
 RecordedPass::Result Trainer::pass(const Example& batch) {
   const RecomputeScope recompute(config_.recompute);
@@ -191,9 +249,12 @@ RecordedPass::Result Trainer::pass(const Example& batch) {
   for (Tensor& parameter : trained_) parameter.mutable_grad() = Tensor();
   Loss loss;
   {
-    const AutocastScope autocast(options_.device.type(), dtype_of(config_));
-    loss = task_.loss(batch);
+    std::optional<WatchedForward> watch;
+    if (is_watched()) watch.emplace([this] { drop_if_asked(); });
+    const AutocastScope autocast(options_.device.type(), dtype_of(config_.dtype));
+    loss = training_.loss(batch);
   }
+  if (is_watched()) watch_backward(loss.sum, [this] { drop_if_asked(); });
   loss.sum.backward();
   RecordedPass::Result result{{loss.sum.detach(), loss.weight.detach()}, {}};
   for (Tensor& parameter : trained_) {
@@ -220,9 +281,7 @@ void Trainer::take_gradients(const std::vector<Tensor>& made, bool first) {
   if (!sums.empty()) at::_foreach_add_(sums, added);
 }
 
-Trainer::Step Trainer::step() {
-  // Dropout draws from LibTorch's own numbers: as a function of seed and step they need no saving.
-  at::manual_seed(scramble(scramble(config_.seed) + step_));
+Loss Trainer::passes() {
   const bool records = config_.graph && !config_.recompute;
   Loss all;
   for (int64_t i = 0; i < config_.accumulate; ++i) {
@@ -232,6 +291,21 @@ Trainer::Step Trainer::step() {
     take_gradients(gradients, i == 0);
     all = i == 0 ? loss : Loss{all.sum + loss.sum, all.weight + loss.weight};
   }
+  return all;
+}
+
+Trainer::Step Trainer::step() {
+  // Dropout draws from LibTorch's own numbers: as a function of seed and step they need no saving.
+  at::manual_seed(scramble(scramble(config_.seed) + step_));
+  std::optional<BuffersBefore> buffers;
+  if (is_watched()) buffers.emplace(task_.model());
+  Loss all;
+  try {
+    all = passes();
+  } catch (const Dropped&) {
+    buffers->restore();
+    throw;
+  }
   const Tensor weight = all.weight.clamp_min(1e-9);
   const Tensor norm =
       optimizer_->step(learning_rate(), weight, config_.clip, narrow_weights_.copies());
@@ -239,87 +313,6 @@ Trainer::Step Trainer::step() {
   ++step_;
   if (average_) average_->update(step_);
   return {all.sum / weight, norm};
-}
-
-int Trainer::run(RunFolder& folder) {
-  Meter meter({.device = options_.device,
-               .dtype = dtype_of(config_),
-               .flops_per_step = task_.train_flops() * config_.batch,
-               .examples_per_step = config_.batch,
-               .steps = config_.steps});
-  int stopped = 0;
-  while (step_ < config_.steps && stopped == 0) {
-    const double rate = learning_rate();
-    const Step result = step();
-    meter.add_step();
-    stopped = options_.stop();
-    const bool last = step_ == config_.steps || stopped != 0;
-    const bool evaluates = config_.eval_every > 0 && step_ % config_.eval_every == 0;
-    const bool saves = last || step_ % config_.save_every == 0;
-    const bool logs = step_ % config_.log_every == 0 || step_ == config_.steps;
-    // A GPU runs ahead; looking at a number waits for it.
-    if (logs || saves || evaluates || options_.device.is_cpu()) check_finite(result, folder);
-    if (logs) {
-      Figures figures = meter.figures(config_.steps - step_);
-      figures["loss"] = result.loss.item<double>();
-      figures["gradient_norm"] = result.gradient_norm.item<double>();
-      figures["learning_rate"] = rate;
-      folder.log(step_, "train", figures);
-      options_.say(step_line(step_, config_.steps, figures));
-    }
-    meter.pause();
-    if (evaluates || step_ == config_.steps) evaluate_and_keep_best(folder);
-    if (saves) save(folder);
-    meter.go_on();
-  }
-  return stopped;
-}
-
-void Trainer::check_finite(const Step& result, const RunFolder& folder) const {
-  const double loss = result.loss.item<double>(), norm = result.gradient_norm.item<double>();
-  if (std::isfinite(loss) && std::isfinite(norm)) return;
-  fail(
-      "step {}: the {} is {}; the checkpoints in {} are from before. Lower train.learning_rate, or "
-      "set train.clip",
-      step_, std::isfinite(loss) ? "gradients' norm" : "loss", std::isfinite(loss) ? norm : loss,
-      folder.path().string());
-}
-
-void Trainer::evaluate_and_keep_best(RunFolder& folder) {
-  if (!held_out_ || evaluated_at_ == step_) return;
-  evaluated_at_ = step_;
-  const EvaluateOptions how = {.device = options_.device,
-                               .threads = options_.threads,
-                               .seed = static_cast<uint64_t>(config_.seed),
-                               .unreadable = on_unreadable()};
-  const WeightAverage::Scope averaged(average_.get());
-  const Evaluation result = evaluate(task_, *held_out_, how);
-  folder.log(step_, "eval", result.figures);
-  std::string line =
-      fmt::format("step {}/{}  held out ({}):", step_, config_.steps, result.examples);
-  for (const auto& [name, value] : result.figures) line += fmt::format("  {} {:.4f}", name, value);
-  const MainMeasure main = task_.main_measure();
-  const double value = result.figures.at(main.name);
-  if (!best_ || (main.lower_is_better ? value < *best_ : value > *best_)) {
-    best_ = value;
-    save_best(folder.path(), model_);
-    line += "  (best so far)";
-  }
-  options_.say(line);
-}
-
-NamedTensors Trainer::state() const {
-  NamedTensors state = optimizer_->state();
-  if (average_) std::ranges::move(average_->state(), std::back_inserter(state));
-  return state;
-}
-
-void Trainer::save(const RunFolder& folder) const {
-  save_last(folder.path(), model_, {.step = step_, .best = best_, .tensors = state()});
-  if (!average_ || held_out_) return;
-  // Nothing tells which average is best: the newest can be used too.
-  const WeightAverage::Scope averaged(average_.get());
-  save_best(folder.path(), model_);
 }
 
 }  // namespace perceiver

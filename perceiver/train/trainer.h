@@ -11,7 +11,9 @@
 #include "perceiver/data/loader.h"
 #include "perceiver/nn/narrow_weights.h"
 #include "perceiver/optim/optimizer.h"
+#include "perceiver/tasks/training.h"
 #include "perceiver/train/checkpoint.h"
+#include "perceiver/train/duration.h"
 #include "perceiver/train/meter.h"
 #include "perceiver/train/recorded_pass.h"
 #include "perceiver/train/run_folder.h"
@@ -19,24 +21,41 @@
 
 namespace perceiver {
 
+// What is known after a step.
+struct StepReport {
+  int64_t step, steps;  // done, and in all
+  Metrics figures;
+  bool logged;  // as a line of metrics.jsonl
+};
+
 struct TrainerOptions {
   at::Device device = at::kCPU;
   int64_t threads = 1;                     // that load
   std::optional<Example> only_batch = {};  // of every step, in place of data: for benchmarks
   // Asked after each step; other than 0: save and stop.
   std::function<int()> stop = [] { return 0; };
+  // Asked many times within a step or an evaluation on a CPU, where either may take minutes. Other
+  // than 0: what is not finished is dropped, the rest saved.
+  std::function<int()> look = {};
+  // After each step; on a GPU, which is not waited for, after those that are logged.
+  std::function<void(const StepReport& report)> stepped = [](const StepReport&) {};
   std::function<void(const std::string& line)> say = [](const std::string&) {};
 };
 
 class Trainer {
  public:
-  // The model, whose task is the whole experiment, moves to the device. It begins as
-  // train_config().from says, or as it is.
+  // The model, whose settings are a whole experiment, moves to the device. It begins as
+  // train.from says, or as it is. Fails where models of its task are not trained.
   Trainer(Model& model, const TrainerOptions& options);
 
   void resume(const Checkpoint& checkpoint);
 
-  // To the last step, or until asked to stop: -> what stop() said. A checkpoint is left behind.
+  // Fails where a step needs more memory than is free, with settings that would fit. On a GPU,
+  // where a step that does not fit ends at once, it is not asked.
+  void check_step_fits();
+
+  // To the last step, or until asked to stop: -> what stop() or look() said. A checkpoint of the
+  // last step that was finished is left behind.
   int run(RunFolder& folder);
 
   // One step from where the training is -> its loss and gradient norm, scalars on the device.
@@ -54,16 +73,25 @@ class Trainer {
   void start_loader();
   Example next_batch();
   double learning_rate() const;
+  bool is_watched() const { return options_.look && options_.device.is_cpu(); }
+  void drop_if_asked() const;
   RecordedPass::Result pass(const Example& batch);  // forward and backward
+  Loss passes();                                    // of a step
   void refresh_narrow_weights();
   void take_gradients(const std::vector<Tensor>& made, bool first);
+  bool evaluates_now() const;
+  int run_step(RunFolder& folder, Meter& meter);  // -> what stop() said
+  RestOfRun rest(Meter& meter) const;
+  void report(RunFolder& folder, Meter& meter, const Step& result, double rate);
   void check_finite(const Step& result, const RunFolder& folder) const;
   void evaluate_and_keep_best(RunFolder& folder);
-  NamedTensors state() const;  // what a checkpoint holds beside the weights
-  void save(const RunFolder& folder) const;
+  void sign(const RunFolder& folder) const;  // the model: whose weights it has from now on
+  NamedTensors state() const;                // what a checkpoint holds beside the weights
+  void save(const RunFolder& folder);
 
   Model& model_;
   Task& task_;
+  Training& training_;
   TrainConfig config_;
   TrainerOptions options_;
   std::vector<Tensor> trained_;  // parameters
@@ -79,7 +107,10 @@ class Trainer {
   std::unique_ptr<Dataset> examples_, held_out_;
   std::unique_ptr<Loader> loader_;
   std::optional<Example> only_batch_;
-  int64_t step_ = 0, evaluated_at_ = -1;
+  int64_t step_ = 0, evaluated_at_ = -1, saved_at_ = 0;
+  bool unevaluated_ = false;  // the step's evaluation was begun and not finished
+  bool is_timed_ = false;     // the whole run was estimated
+  std::optional<double> seconds_per_evaluation_;
   std::optional<double> best_;
   std::atomic<int64_t> skipped_ = 0;
 };

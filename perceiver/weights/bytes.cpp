@@ -40,7 +40,8 @@ void check_bytes(std::string_view bytes, at::IntArrayRef sizes, at::ScalarType d
 
 Bytes map_file(const std::filesystem::path& path) {
   const std::string name = path.string();
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Without waiting: a pipe that nobody writes to would keep us for ever.
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.number < 0) fail("{}: cannot open: {}", name, std::strerror(errno));
 
   struct stat status;

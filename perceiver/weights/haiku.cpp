@@ -105,6 +105,12 @@ HaikuCheckpoint read_haiku(const std::filesystem::path& path) {
 HaikuCheckpoint decode_haiku(File file) { return decode_haiku(own_bytes(std::move(file))); }
 
 HaikuCheckpoint decode_haiku(const Bytes& file) {
+  if (!begins_as_pickle(file.data)) {
+    fail(
+        "{}: not a model: expected a folder, a checkpoint of DeepMind's (a pickle) or a config "
+        "(.toml)",
+        file.name);
+  }
   PickleHeap heap(file);
   const PickleValue* root = run_pickle(heap);
   return Reader(file.name).checkpoint(*root);

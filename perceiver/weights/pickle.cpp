@@ -308,11 +308,14 @@ PickleValue* Machine::run() {
 
 }  // namespace
 
-PickleValue* run_pickle(PickleHeap& heap) {
+bool begins_as_pickle(std::string_view data) {
   // Protocols 0 and 1 have no first byte of their own. What commonly begins them is let through,
   // so that a name they hold is refused as such.
-  const std::string_view data = heap.file().data;
-  if (data.empty() || (data[0] != '\x80' && data[0] != 'c' && data[0] != '(')) {
+  return !data.empty() && (data[0] == '\x80' || data[0] == 'c' || data[0] == '(');
+}
+
+PickleValue* run_pickle(PickleHeap& heap) {
+  if (!begins_as_pickle(heap.file().data)) {
     fail("{}: not a pickle of protocols 2 to 5", heap.file().name);
   }
   return Machine(heap).run();

@@ -94,6 +94,9 @@ class PickleHeap {
 // Interprets the heap's file to its end; what it leaves belongs to the heap.
 PickleValue* run_pickle(PickleHeap& heap);
 
+// Whether a file begins as a pickle does; nothing more is looked at.
+bool begins_as_pickle(std::string_view data);
+
 // "a list of 3": a value as it stands in a message.
 std::string describe(const PickleValue& value);
 

@@ -2,10 +2,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "perceiver/tasks/imagenet/model.h"
+#include "perceiver/tasks/language/model.h"
+#include "perceiver/tasks/multimodal/model.h"
+#include "perceiver/tasks/optical_flow/model.h"
+#include "perceiver/zoo/json_keys.h"
 #include "perceiver/zoo/settings.h"
 
 namespace perceiver {
 namespace {
+
+namespace fs = std::filesystem;
 
 using Json = nlohmann::json;
 
@@ -42,10 +49,8 @@ class Checkpoint {
   int64_t setting(const std::string& path, int64_t released) const {
     const Json* value = lookup(path);
     if (value == nullptr) return released;
-    if (!value->is_number_integer() || value->get<int64_t>() < 1) {
-      fail("{}: '{}' must be a positive integer", config_name_, path);
-    }
-    return value->get<int64_t>();
+    if (const std::optional<int64_t> count = count_of(*value)) return *count;
+    fail("{}: '{}' must be an integer from 1 to {}", config_name_, path, kLargestCount);
   }
 
   bool setting(const std::string& path, bool released) const {
@@ -60,11 +65,13 @@ class Checkpoint {
     if (value == nullptr) return released;
     std::vector<int64_t> values;
     for (const Json& item : *value) {
-      if (!item.is_number_integer()) fail("{}: '{}' must be integers", config_name_, path);
-      values.push_back(item.get<int64_t>());
+      const std::optional<int64_t> count = count_of(item);
+      if (!count || values.size() == released.size()) break;
+      values.push_back(*count);
     }
-    if (values.size() != released.size()) {
-      fail("{}: '{}' must be {} integers", config_name_, path, released.size());
+    if (values.size() != released.size() || value->size() != released.size()) {
+      fail("{}: '{}' must be {} integers from 1 to {}", config_name_, path, released.size(),
+           kLargestCount);
     }
     return values;
   }
@@ -196,10 +203,18 @@ MultimodalConfig multimodal_of(const Checkpoint& c) {
 
 template <typename ModelConfig>
 std::string written(const std::string& task, const ModelConfig& model) {
-  return to_toml(Settings<ModelConfig>{task, model});
+  return to_toml(ModelOnly<ModelConfig>{task, model});
 }
 
 }  // namespace
+
+fs::path haiku_file(const fs::path& path) {
+  if (!fs::is_directory(path)) return path;
+  const fs::path inside = path / "checkpoint.pystate";
+  // Not exists(): that throws for a link to itself.
+  const bool ours = fs::exists(fs::symlink_status(path / "model.safetensors"));
+  return fs::exists(fs::symlink_status(inside)) && !ours ? inside : fs::path();
+}
 
 std::string settings_of_haiku(const HaikuCheckpoint& checkpoint, const std::string& name,
                               const std::optional<File>& config_json) {

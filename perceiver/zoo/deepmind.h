@@ -3,6 +3,7 @@
 // config.json beside the file.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,9 @@
 #include "perceiver/weights/haiku.h"
 
 namespace perceiver {
+
+// A checkpoint itself, or the one in this folder; empty for other folders.
+std::filesystem::path haiku_file(const std::filesystem::path& path);
 
 // `name` is the checkpoint's, for messages.
 std::string settings_of_haiku(const HaikuCheckpoint& checkpoint, const std::string& name,

@@ -99,15 +99,48 @@ fs::path model_of_run(const fs::path& path) {
   return path;
 }
 
+std::vector<std::string> config_names(const ModelPlaces& places) {
+  std::vector<std::string> names;
+  if (places.configs.empty()) return names;
+  for (const fs::path& path : sorted_entries(places.configs)) names.push_back(path.stem());
+  return names;
+}
+
 std::vector<std::string> known_names(const ModelPlaces& places) {
-  std::vector<std::string> names(kReleased.begin(), kReleased.end());
-  for (const fs::path& folder : {places.shipped, places.models}) {
-    for (const fs::path& model : folders_in(folder)) names.push_back(model.filename());
-  }
+  std::vector<std::string> names = released_models();
+  std::ranges::move(model_names(places), std::back_inserter(names));
+  std::ranges::move(config_names(places), std::back_inserter(names));
   return names;
 }
 
 }  // namespace
+
+std::vector<std::string> released_models() { return {kReleased.begin(), kReleased.end()}; }
+
+std::string how_to_get(const std::string& hub_id) {
+  return fmt::format(
+      "save config.json and pytorch_model.bin (or model.safetensors) of "
+      "https://huggingface.co/{} in a folder, and name the folder",
+      hub_id);
+}
+
+std::vector<std::string> model_names(const ModelPlaces& places) {
+  std::vector<std::string> names;
+  const auto add = [&](const fs::path& folder, const std::string& owner) {
+    std::vector<fs::path> models = folders_in(folder);
+    std::sort(models.begin(), models.end());
+    for (const fs::path& model : models) names.push_back(owner + model.filename().string());
+  };
+  add(places.shipped, "");
+  add(places.models, "");
+  for (const fs::path& cached : folders_in(places.hub_cache)) {
+    const std::string folder = cached.filename().string();
+    const size_t owner_end = folder.find("--", std::string_view("models--").size());
+    if (!folder.starts_with("models--") || owner_end == folder.npos) continue;
+    names.push_back(folder.substr(8, owner_end - 8) + "/" + folder.substr(owner_end + 2));
+  }
+  return names;
+}
 
 bool is_shipped(const fs::path& model) {
   const fs::path folder = model_places().shipped;
@@ -121,6 +154,7 @@ ModelPlaces model_places() {
   ModelPlaces places{.models = from_environment("PERCEIVER_MODELS"),
                      .hub_cache = from_environment("HF_HUB_CACHE")};
   try {
+    places.configs = shipped("configs");
     places.shipped = shipped("models");
   } catch (const Error&) {  // a build or an installation without them
   }
@@ -130,6 +164,24 @@ ModelPlaces model_places() {
     places.hub_cache = home / "hub";
   }
   return places;
+}
+
+std::optional<fs::path> shipped_config(const std::string& name, const ModelPlaces& places) {
+  if (places.configs.empty()) return {};
+  // As the examples write it in a clone of the project.
+  fs::path file = name.starts_with("configs/") ? name.substr(name.find('/') + 1) : name;
+  if (file.has_parent_path()) return {};
+  if (file.extension() != ".toml") file += ".toml";
+  const fs::path config = places.configs / file;
+  return is_there(config) ? std::optional(config) : std::nullopt;
+}
+
+fs::path find_config(const std::string& name, const ModelPlaces& places) {
+  if (is_there(name) && !is_folder(name)) return name;
+  if (const auto config = shipped_config(name, places)) return *config;
+  if (fs::path(name).has_parent_path() || places.configs.empty()) return name;
+  fail("{}: no such file, and no shipped config of that name{}", name,
+       did_you_mean(fs::path(name).stem().string(), config_names(places)));
 }
 
 fs::path find_model(const std::string& name, const ModelPlaces& places) {
@@ -152,11 +204,15 @@ fs::path find_model(const std::string& name, const ModelPlaces& places) {
     looked.push_back(cache_folder(places.hub_cache, owner, model));
     if (const auto snapshot = snapshot_in(looked.back())) return *snapshot;
   }
+  if (const auto config = shipped_config(name, places)) return *config;
 
   for (const auto& [shipped_name, what] : kShipped) {
     if (name == shipped_name) {
       fail("{}: no weights for {} come with this program; name a model with -m", name, what);
     }
+  }
+  if (std::find(kReleased.begin(), kReleased.end(), name) != kReleased.end()) {
+    fail("{}: is not on this machine; {} with -m", name, how_to_get(name));
   }
   std::vector<std::string> quoted{name};
   for (const fs::path& path : looked) quoted.push_back(path.string());

@@ -125,6 +125,23 @@ TEST_F(FindModel, OfADefaultModelThatDoesNotComeWithTheProgramItSaysSo) {
             "multimodal-mini: no weights for clips come with this program; name a model with -m");
 }
 
+TEST_F(FindModel, AReleasedModelThatIsNotHereComesWithTheWayToGetIt) {
+  EXPECT_EQ(error_of("deepmind/language-perceiver"),
+            "deepmind/language-perceiver: is not on this machine; save config.json and "
+            "pytorch_model.bin (or model.safetensors) of "
+            "https://huggingface.co/deepmind/language-perceiver in a folder, and name the folder "
+            "with -m");
+}
+
+TEST_F(FindModel, NamesAreThoseThatItFinds) {
+  add("models/mine/config.json");
+  add("hub/models--me--a--b/snapshots/0123/config.json");
+  add("hub/datasets--me--c/snapshots/0123/data.json");
+  const std::vector<std::string> names = model_names(places);
+  EXPECT_EQ(names, (std::vector<std::string>{"flow-mini", "language-mini", "mine", "me/a--b"}));
+  for (const std::string& name : names) EXPECT_NO_THROW(find(name)) << name;
+}
+
 TEST_F(FindModel, AModelIsShippedWhereItLiesAmongThose) {
   EXPECT_TRUE(is_shipped(shipped("models") / "any"));
   EXPECT_TRUE(is_shipped(shipped("models") / "any" / ""));
@@ -143,7 +160,9 @@ TEST_F(FindModel, WhatCanOnlyBeAPathIsNotLookedForByName) {
 
 TEST_F(FindModel, ACacheWithoutSnapshotsHasNoModel) {
   add("hub/models--me--mine/refs/main", "0123");
-  EXPECT_TRUE(error_of("me/mine").starts_with("no model 'me/mine'; looked at"));
+  const std::string error = error_of("me/mine");
+  EXPECT_TRUE(error.starts_with("no model 'me/mine'")) << error;
+  EXPECT_NE(error.find("; looked at "), error.npos) << error;
 }
 
 // One variable for the length of a test.
@@ -175,6 +194,35 @@ TEST(ModelPlaces, AreWhatTheEnvironmentSays) {
   EXPECT_EQ(model_places().hub_cache, "/f/hub");
   const Variable cache("HF_HUB_CACHE", "/c");
   EXPECT_EQ(model_places().hub_cache, "/c");
+}
+
+TEST_F(FindModel, TakesTheNameOfAShippedConfigAfterThoseOfModels) {
+  places.configs = add("configs/flow_mini.toml").parent_path();
+  add("configs/language-mini.toml");
+  for (const char* name : {"flow_mini", "flow_mini.toml", "configs/flow_mini.toml"}) {
+    EXPECT_EQ(shipped_config(name, places), root / "configs/flow_mini.toml") << name;
+  }
+  EXPECT_EQ(find("flow_mini"), root / "configs/flow_mini.toml");
+  EXPECT_EQ(find("language-mini"), root / "shipped/language-mini");
+}
+
+TEST_F(FindModel, AConfigThatIsThereIsTakenBeforeAShippedOne) {
+  places.configs = add("configs/flow_mini.toml").parent_path();
+  const std::string own = add("flow_mini.toml").string();
+  EXPECT_EQ(find_config(own, places), own);
+  EXPECT_EQ(find_config("flow_mini", places), root / "configs/flow_mini.toml");
+}
+
+TEST_F(FindModel, AnUnknownConfigIsNamedWithTheNearest) {
+  places.configs = add("configs/flow_mini.toml").parent_path();
+  try {
+    find_config("flow_mni", places);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "flow_mni: no such file, and no shipped config of that name; did you mean "
+                 "'flow_mini'?");
+  }
 }
 
 }  // namespace

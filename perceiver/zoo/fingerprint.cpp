@@ -55,7 +55,7 @@ void add(Hash& hash, const std::string& name, const Tensor& tensor) {
 
 std::string fingerprint(const Model& model) {
   Hash hash;
-  hash.add(model.settings.bytes);
+  hash.add(model.settings->identity());
   const torch::nn::Module& module = model.task->model();
   for (const auto& p : module.named_parameters()) add(hash, p.key(), p.value());
   for (const auto& b : module.named_buffers()) add(hash, b.key(), b.value());

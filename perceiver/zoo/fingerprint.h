@@ -5,8 +5,9 @@
 
 namespace perceiver {
 
-// 16 hexadecimal digits over the settings and the names, shapes and values of all weights, on any
-// device. Taken before a model is converted to the dtype it runs in: rounded weights are others.
+// 16 hexadecimal digits over the settings that are not the defaults and the names, shapes and
+// values of all weights, on any device. Taken before a model is converted to the dtype it runs in:
+// rounded weights are others.
 std::string fingerprint(const Model& model);
 
 }  // namespace perceiver

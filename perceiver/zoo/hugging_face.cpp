@@ -1,6 +1,14 @@
 #include "perceiver/zoo/hugging_face.h"
 
+#include <type_traits>
+
+#include "perceiver/tasks/imagenet/model.h"
+#include "perceiver/tasks/language/classifier.h"
+#include "perceiver/tasks/language/model.h"
+#include "perceiver/tasks/multimodal/model.h"
+#include "perceiver/tasks/optical_flow/model.h"
 #include "perceiver/zoo/json_keys.h"
+#include "perceiver/zoo/origin.h"
 #include "perceiver/zoo/settings.h"
 
 namespace perceiver {
@@ -129,29 +137,24 @@ MultimodalConfig multimodal_of(const Keys& keys) {
   return c;
 }
 
-template <typename ModelConfig>
-std::string written(const std::string& task, const ModelConfig& model) {
-  return to_toml(Settings<ModelConfig>{task, model});
-}
+constexpr const char* kLanguage = "PerceiverForMaskedLM";
+constexpr const char* kTextClassifier = "PerceiverForSequenceClassification";
+constexpr const char* kLearnedImage = "PerceiverForImageClassificationLearned";
+constexpr const char* kFourierImage = "PerceiverForImageClassificationFourier";
+constexpr const char* kConvImage = "PerceiverForImageClassificationConvProcessing";
+constexpr const char* kFlow = "PerceiverForOpticalFlow";
+constexpr const char* kMultimodal = "PerceiverForMultimodalAutoencoding";
 
-std::string settings_of(const std::string& architecture, const Keys& keys) {
-  if (architecture == "PerceiverForMaskedLM") return written("language", language_of(keys));
-  if (architecture == "PerceiverForSequenceClassification") {
-    return written("text_classifier", text_classifier_of(keys));
-  }
-  if (architecture == "PerceiverForImageClassificationLearned") {
-    return written("imagenet", image_of(keys, ImageInput::kLearned));
-  }
-  if (architecture == "PerceiverForImageClassificationFourier") {
-    return written("imagenet", image_of(keys, ImageInput::kFourier));
-  }
-  if (architecture == "PerceiverForImageClassificationConvProcessing") {
-    return written("imagenet", image_of(keys, ImageInput::kConv));
-  }
-  if (architecture == "PerceiverForOpticalFlow") return written("optical_flow", flow_of(keys));
-  if (architecture == "PerceiverForMultimodalAutoencoding") {
-    return written("multimodal", multimodal_of(keys));
-  }
+// Calls use("language", LanguageConfig) with what the class makes of these keys.
+template <typename Use>
+auto with_model_of(const std::string& architecture, const Keys& keys, const Use& use) {
+  if (architecture == kLanguage) return use("language", language_of(keys));
+  if (architecture == kTextClassifier) return use("text_classifier", text_classifier_of(keys));
+  if (architecture == kLearnedImage) return use("imagenet", image_of(keys, ImageInput::kLearned));
+  if (architecture == kFourierImage) return use("imagenet", image_of(keys, ImageInput::kFourier));
+  if (architecture == kConvImage) return use("imagenet", image_of(keys, ImageInput::kConv));
+  if (architecture == kFlow) return use("optical_flow", flow_of(keys));
+  if (architecture == kMultimodal) return use("multimodal", multimodal_of(keys));
   fail("{}: unknown architecture '{}'; expected one of transformers' PerceiverFor… classes",
        keys.name(), architecture);
 }
@@ -188,39 +191,42 @@ std::string put(Json& json, const LanguageConfig& c) {
   json["vocab_size"] = c.vocabulary_size;
   json["max_position_embeddings"] = c.num_inputs;
   json["d_model"] = c.input_channels;
-  return "PerceiverForMaskedLM";
+  return kLanguage;
 }
 
 std::string put(Json& json, const TextClassifierConfig& c) {
   json["vocab_size"] = c.vocabulary_size;
   json["max_position_embeddings"] = c.num_inputs;
   json["d_model"] = c.input_channels;
-  return "PerceiverForSequenceClassification";
+  return kTextClassifier;
 }
 
 std::string put(Json& json, const ImageNetConfig& c) {
   switch (c.input) {
     case ImageInput::kFourier:
       json["d_model"] = 3 + fourier_channels(2, c.num_bands);
-      return "PerceiverForImageClassificationFourier";
+      return kFourierImage;
     case ImageInput::kConv:
       json["d_model"] = c.content_channels + fourier_channels(2, c.num_bands);
-      return "PerceiverForImageClassificationConvProcessing";
+      return kConvImage;
+    case ImageInput::kProjected:  // which no class of theirs does: this one is the nearest
+      json["d_model"] = c.content_channels + fourier_channels(2, c.num_bands);
+      return kFourierImage;
     case ImageInput::kPatches:  // which no class of theirs classifies: this one is the nearest
       json["d_model"] = 3 * c.patch_size * c.patch_size + fourier_channels(2, c.num_bands);
-      return "PerceiverForImageClassificationFourier";
+      return kFourierImage;
     case ImageInput::kLearned:
       break;
   }
   json["d_model"] = c.content_channels + c.position_channels;
   json["image_size"] = c.image_size;
-  return "PerceiverForImageClassificationLearned";
+  return kLearnedImage;
 }
 
 std::string put(Json& json, const OpticalFlowConfig& c) {
   json["d_model"] = c.patch_channels + fourier_channels(2, c.num_bands);
   json["train_size"] = {c.height, c.width};
-  return "PerceiverForOpticalFlow";
+  return kFlow;
 }
 
 std::string put(Json& json, const MultimodalConfig& c) {
@@ -236,34 +242,77 @@ std::string put(Json& json, const MultimodalConfig& c) {
   json["output_shape"] = {1, c.num_frames, c.image_size, c.image_size};
   json["output_num_channels"] = c.output_channels;
   json["_label_trainable_num_channels"] = c.label_query_channels;
-  return "PerceiverForMultimodalAutoencoding";
+  return kMultimodal;
 }
 
 // The settings that decide which tensors there are and what they mean. What decides how a reference
 // computes with them travels in our own key.
 template <typename ModelConfig>
-std::string shape_of(Settings<ModelConfig> settings) {
-  settings.model.semantics = {};
-  settings.model.decoder.cross_attend.query_residual = true;
-  settings.model.decoder.cross_attend.attention_dropout = 0.0;
-  settings.model.encoder.cross_attend.dropout = settings.model.encoder.self_attend.dropout = 0.0;
-  settings.model.encoder.self_attend.attention_dropout = 0.0;
-  settings.model.encoder.cross_attend.attention_dropout = 0.0;
-  if constexpr (requires { settings.model.token_init_scale; }) settings.model.token_init_scale = 1;
-  if constexpr (requires { settings.model.decode_slice; }) settings.model.decode_slice = 1;
-  if constexpr (requires { settings.model.train_queries; }) settings.model.train_queries = {};
+std::string shape_of(ModelConfig model) {
+  model.semantics = {};
+  model.decoder.cross_attend.query_residual = true;
+  model.decoder.cross_attend.attention_dropout = 0.0;
+  model.encoder.cross_attend.dropout = model.encoder.self_attend.dropout = 0.0;
+  model.encoder.self_attend.attention_dropout = 0.0;
+  model.encoder.cross_attend.attention_dropout = 0.0;
+  if constexpr (requires { model.token_init_scale; }) model.token_init_scale = 1;
+  if constexpr (requires { model.decode_slice; }) model.decode_slice = 1;
+  if constexpr (requires { model.train_queries; }) model.train_queries = {};
   if constexpr (requires {
-                  settings.model.image_size;
-                  settings.model.decode_by;
+                  model.image_size;
+                  model.decode_by;
                 }) {
     // Only learned positions know the picture's size.
-    if (settings.model.input != ImageInput::kLearned) settings.model.image_size = 1;
-    if (settings.model.input == ImageInput::kFourier) settings.model.content_channels = 1;
-    if (settings.model.input == ImageInput::kLearned) settings.model.max_resolution = 1;
-    if (settings.model.input != ImageInput::kLearned) settings.model.position_channels = 1;
-    if (settings.model.input != ImageInput::kPatches) settings.model.patch_size = 1;
+    if (model.input != ImageInput::kLearned) model.image_size = 1;
+    if (model.input == ImageInput::kFourier) model.content_channels = 1;
+    if (model.input == ImageInput::kLearned) model.max_resolution = 1;
+    if (model.input != ImageInput::kLearned) model.position_channels = 1;
+    if (model.input != ImageInput::kPatches) model.patch_size = 1;
   }
-  return to_toml(settings);
+  return to_toml(model);
+}
+
+// config.json without our own key, and the class that has this model, or the nearest to it.
+struct TheirKeys {
+  Json json;
+  std::string architecture;
+};
+
+template <typename ModelConfig>
+TheirKeys their_keys(const ModelConfig& model, const std::vector<std::string>& labels) {
+  TheirKeys keys;
+  put_encoder(keys.json, model.encoder);
+  keys.architecture = put(keys.json, model);
+  if constexpr (requires { model.num_classes; }) {
+    put_labels(keys.json, model.num_classes, labels);
+  }
+  keys.json["hidden_act"] = model.semantics.gelu == Gelu::kTanh ? "gelu_pytorch_tanh" : "gelu";
+  return keys;
+}
+
+// transformers has this model if what it makes of these keys is what we started from.
+template <typename ModelConfig>
+bool have_model(const TheirKeys& keys, const ModelConfig& model) {
+  const Keys back({"config.json", keys.json.dump()});
+  return with_model_of(keys.architecture, back, [&](const char*, const auto& theirs) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(theirs)>, ModelConfig>) {
+      return shape_of(theirs) == shape_of(model);
+    }
+    return false;
+  });
+}
+
+// Calls use(model) where transformers has a class of this kind.
+template <typename Use>
+void with_their_model(const Settings& settings, const Use& use) {
+  const auto as = [&]<typename ModelConfig>(std::type_identity<ModelConfig>) {
+    if (const auto* model = settings.model<ModelConfig>()) use(*model);
+  };
+  as(std::type_identity<LanguageConfig>{});
+  as(std::type_identity<TextClassifierConfig>{});
+  as(std::type_identity<ImageNetConfig>{});
+  as(std::type_identity<OpticalFlowConfig>{});
+  as(std::type_identity<MultimodalConfig>{});
 }
 
 }  // namespace
@@ -286,10 +335,14 @@ std::string settings_of_config_json(const File& file) {
       json["architectures"].empty() || !json["architectures"][0].is_string()) {
     fail("{}: 'architectures' must name the model's class", file.name);
   }
-  return settings_of(json["architectures"][0].get<std::string>(), keys);
+  return with_model_of(json["architectures"][0].get<std::string>(), keys,
+                       [](const char* task, const auto& model) {
+                         using ModelConfig = std::decay_t<decltype(model)>;
+                         return to_toml(ModelOnly<ModelConfig>{task, model});
+                       });
 }
 
-Reference origin_of_config_json(const File& file) {
+Reference reference_of_config_json(const File& file) {
   const Keys keys(file);
   if (!keys.has("perceiver")) return Reference::kHuggingFace;
   const Json& own = keys.json()["perceiver"];
@@ -312,35 +365,29 @@ std::vector<std::string> labels_of_config_json(const File& file) {
   return labels;
 }
 
-ConfigJson config_json_of_settings(const File& settings, const ConfigJsonExtras& extras) {
-  return with_settings(settings, {}, [&](const auto& s) -> ConfigJson {
-    Json json;
-    json["model_type"] = "perceiver";
-    json["architectures"] = Json::array();
-    json["dtype"] = extras.dtype;
-    json["perceiver"]["origin"] = to_word(extras.origin);
-    json["perceiver"]["settings"] = to_toml(s);
-    if constexpr (!requires { put(json, s.model); }) {
-      json["architectures"].push_back("perceiver:" + s.task);
-      return {json.dump(2) + "\n", /*transformers=*/false};
-    } else {
-      put_encoder(json, s.model.encoder);
-      const std::string architecture = put(json, s.model);
-      if constexpr (requires { s.model.num_classes; }) {
-        put_labels(json, s.model.num_classes, extras.labels);
-      }
-      json["hidden_act"] = s.model.semantics.gelu == Gelu::kTanh ? "gelu_pytorch_tanh" : "gelu";
-
-      // transformers has this model if what it makes of these keys is what we started from.
-      json["architectures"].push_back(architecture);
-      const File back{"config.json", json.dump()};
-      const File read{"config.json", settings_of(architecture, Keys(back))};
-      using Same = std::decay_t<decltype(s)>;
-      const bool transformers = shape_of(read_config<Same>(read)) == shape_of(s);
-      if (!transformers) json["architectures"][0] = "perceiver:" + s.task;
-      return {json.dump(2) + "\n", transformers};
-    }
+std::string transformers_class(const Settings& settings) {
+  std::string name;
+  with_their_model(settings, [&](const auto& model) {
+    const TheirKeys keys = their_keys(model, {});
+    if (have_model(keys, model)) name = keys.architecture;
   });
+  return name;
+}
+
+std::string config_json_of_settings(const Settings& settings, const ConfigJsonExtras& extras) {
+  Json json;
+  json["model_type"] = "perceiver";
+  json["architectures"] = {"perceiver:" + settings.task()};
+  json["dtype"] = extras.dtype;
+  json["perceiver"]["origin"] = to_word(extras.reference);
+  json["perceiver"]["weights"] = to_json(extras.origin);
+  json["perceiver"]["settings"] = settings.model_text();
+  with_their_model(settings, [&](const auto& model) {
+    const TheirKeys keys = their_keys(model, extras.labels);
+    if (have_model(keys, model)) json["architectures"][0] = keys.architecture;
+    json.update(keys.json);
+  });
+  return json.dump(2) + "\n";
 }
 
 }  // namespace perceiver

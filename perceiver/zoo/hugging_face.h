@@ -10,26 +10,28 @@
 
 namespace perceiver {
 
-// config.json -> settings. A folder of ours carries its settings whole in the key "perceiver".
+// config.json -> settings as TOML. A folder of ours carries its settings whole in the key
+// "perceiver".
 std::string settings_of_config_json(const File& json);
 
 // Whose names and layouts the model's inputs and outputs have.
-Reference origin_of_config_json(const File& json);
+Reference reference_of_config_json(const File& json);
 
 // Names of the classes, by index; empty where the file names none.
 std::vector<std::string> labels_of_config_json(const File& json);
 
-// Settings -> config.json. Where transformers has a class for
-// exactly this model, its keys and the class; else our settings under an architecture of ours.
-struct ConfigJson {
-  std::string text;
-  bool transformers;  // a class there has this model: tensors get its names
-};
+// The class of transformers that has exactly this model, whose names its tensors then have; ""
+// where there is none.
+std::string transformers_class(const Settings& settings);
+
+// Settings -> config.json. Where transformers has a class for the model, its keys and the class;
+// else our settings under an architecture of ours.
 struct ConfigJsonExtras {
-  Reference origin;
+  Reference reference;
+  Origin origin = {};
   std::vector<std::string> labels = {};  // names of the classes; default: LABEL_0 …
   std::string dtype = "float32";
 };
-ConfigJson config_json_of_settings(const File& settings, const ConfigJsonExtras& extras);
+std::string config_json_of_settings(const Settings& settings, const ConfigJsonExtras& extras);
 
 }  // namespace perceiver

@@ -6,10 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "perceiver/core/count.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
 
 namespace perceiver {
+
+// What JSON counts, where it is a number that a config may have.
+template <typename Json>
+std::optional<int64_t> count_of(const Json& value) {
+  if (!value.is_number_integer() || value < 1 || value > kLargestCount) return {};
+  return value.template get<int64_t>();
+}
 
 // The file's name is in every complaint.
 class Keys {
@@ -77,11 +85,9 @@ class Keys {
 
  private:
   int64_t positive(const Json& value, const char* key) const {
-    constexpr int64_t kMost = int64_t{1} << 40;  // no count of a real model comes near
-    if (!value.is_number_integer() || value.get<int64_t>() < 1 || value.get<int64_t>() > kMost) {
-      fail("{}: '{}' must be a positive integer, got {}", name_, key, value.dump().substr(0, 40));
-    }
-    return value.get<int64_t>();
+    if (const std::optional<int64_t> count = count_of(value)) return *count;
+    fail("{}: '{}' must be an integer from 1 to {}, got {}", name_, key, kLargestCount,
+         value.dump().substr(0, 40));
   }
 
   std::string name_;

@@ -5,10 +5,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/names.h"
 #include "perceiver/model/recorded.h"
+#include "perceiver/tasks/imagenet/model.h"
+#include "perceiver/tasks/language/classifier.h"
+#include "perceiver/tasks/language/model.h"
+#include "perceiver/tasks/multimodal/model.h"
+#include "perceiver/tasks/optical_flow/model.h"
 
 namespace perceiver {
 namespace {
@@ -183,27 +189,21 @@ TensorMap picked(const TensorMap& outputs, const std::vector<std::string>& wante
 
 ReferencePass reference_pass(Model& model, const TensorMap& inputs,
                              const std::vector<std::string>& wanted) {
-  torch::nn::Module& module = model.task->model();
-  ReferencePass run = with_settings(model.settings, {}, [&](const auto& s) {
-    using Config = std::decay_t<decltype(s.model)>;
-    const auto as = [&]<typename Impl>(std::type_identity<Impl>) {
-      return pass(dynamic_cast<Impl&>(module), inputs, s.model, wanted, model.origin);
-    };
-    if constexpr (std::is_same_v<Config, LanguageConfig>) {
-      return as(std::type_identity<LanguageImpl>{});
-    } else if constexpr (std::is_same_v<Config, TextClassifierConfig>) {
-      return as(std::type_identity<TextClassifierImpl>{});
-    } else if constexpr (std::is_same_v<Config, ImageNetConfig>) {
-      return as(std::type_identity<ImageNetImpl>{});
-    } else if constexpr (std::is_same_v<Config, OpticalFlowConfig>) {
-      return as(std::type_identity<OpticalFlowImpl>{});
-    } else if constexpr (std::is_same_v<Config, MultimodalConfig>) {
-      return as(std::type_identity<MultimodalImpl>{});
-    } else {
-      fail("{}: neither reference has a model for the task '{}'", model.source, s.task);
-      return ReferencePass();
-    }
-  });
+  ReferencePass run;
+  const auto as = [&]<typename Impl, typename Config>(std::type_identity<Impl>,
+                                                      std::type_identity<Config>) {
+    const Config* config = model.settings->model<Config>();
+    if (config == nullptr) return;
+    run = pass(dynamic_cast<Impl&>(model.task->model()), inputs, *config, wanted, model.reference);
+  };
+  as(std::type_identity<LanguageImpl>{}, std::type_identity<LanguageConfig>{});
+  as(std::type_identity<TextClassifierImpl>{}, std::type_identity<TextClassifierConfig>{});
+  as(std::type_identity<ImageNetImpl>{}, std::type_identity<ImageNetConfig>{});
+  as(std::type_identity<OpticalFlowImpl>{}, std::type_identity<OpticalFlowConfig>{});
+  as(std::type_identity<MultimodalImpl>{}, std::type_identity<MultimodalConfig>{});
+  if (!run) {
+    fail("{}: neither reference has a model for the task '{}'", model.source, task_name(model));
+  }
   return [run = std::move(run), wanted] {
     at::NoGradGuard no_grad;
     return picked(run(), wanted);

@@ -2,43 +2,37 @@
 
 #include <algorithm>
 
+#include "perceiver/tasks/imagenet/model.h"
+
 namespace perceiver {
 
-File model_settings(const File& config, std::span<const std::string> overrides) {
-  return with_settings(config, overrides, [&](const auto& s) {
-    return File{config.name, to_toml(s)};
-  });
+void set_semantics(Settings& settings, Reference reference) {
+  const bool deepmind = reference == Reference::kDeepMind;
+  if (Semantics* semantics = settings.semantics()) {
+    *semantics = deepmind ? kDeepMind : kHuggingFace;
+  }
+  auto* pictures = settings.model<ImageNetConfig>();
+  if (pictures != nullptr && pictures->input == ImageInput::kLearned) {
+    pictures->decoder.cross_attend.query_residual = !deepmind;
+  }
 }
 
-std::vector<std::string> semantics_overrides(const File& settings, Reference reference) {
-  Semantics semantics = reference == Reference::kDeepMind ? kDeepMind : kHuggingFace;
-  ConfigWriter writer("model.semantics.");
-  fields(writer, semantics);
-  std::vector<std::string> overrides;
-  std::string_view rest = writer.text();
-  while (!rest.empty()) {
-    const size_t end = rest.find('\n');
-    overrides.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(end + 1);
-  }
-  const bool learned = with_settings(settings, {}, [](const auto& s) {
-    if constexpr (requires { s.model.position_channels; }) {
-      return s.model.input == ImageInput::kLearned;
-    } else {
-      return false;
-    }
-  });
-  if (learned) {
-    overrides.push_back(fmt::format("model.decoder.cross_attend.query_residual={}",
-                                    reference == Reference::kHuggingFace));
-  }
-  return overrides;
+std::string semantics_text(const Settings& settings) {
+  const Semantics* semantics = settings.semantics();
+  if (semantics == nullptr) return "computes as neither reference does: they have no such model";
+  const std::string switches = to_toml(*semantics);
+  if (switches == to_toml(kDeepMind)) return "computes as DeepMind's code does";
+  if (switches == to_toml(kHuggingFace)) return "computes as Hugging Face's code does";
+  return "computes partly as DeepMind's code does, partly as Hugging Face's";
 }
 
 TrainQueries fitting_train_queries(const MultimodalConfig& c) {
   const TrainQueries paper;
+  // Not multiplied before the model has checked its sizes.
+  const int64_t frames_for_all = paper.image / c.image_size / c.image_size;
   return {.audio = std::min(paper.audio, c.num_frames * c.samples_per_frame / c.samples_per_patch),
-          .image = std::min(paper.image, c.num_frames * c.image_size * c.image_size)};
+          .image = c.num_frames > frames_for_all ? paper.image
+                                                 : c.num_frames * c.image_size * c.image_size};
 }
 
 }  // namespace perceiver

@@ -3,12 +3,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/apart_test.h"
+
 namespace perceiver {
 namespace {
-
-double apart(const Tensor& a, const Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
 
 struct Sizes {
   int64_t rows, in, out;
@@ -27,7 +25,9 @@ class PanelLinearTest : public testing::TestWithParam<Sizes> {
     bias = at::randn({out});
   }
   // How far float32 itself is from the exact product, twice.
-  double allowed() const { return 2 * apart(at::linear(x, weight, bias), exact()) + 1e-6; }
+  double allowed() const {
+    return 2 * largest_difference(at::linear(x, weight, bias), exact()) + 1e-6;
+  }
   Tensor exact() const {
     return at::linear(x.to(at::kDouble), weight.to(at::kDouble), bias.to(at::kDouble));
   }
@@ -35,35 +35,38 @@ class PanelLinearTest : public testing::TestWithParam<Sizes> {
 };
 
 TEST_P(PanelLinearTest, IsAsExactAsALinearLayer) {
-  EXPECT_LE(apart(PanelLinear(weight, bias, at::kFloat).forward(x), exact()), allowed());
+  EXPECT_LE(largest_difference(PanelLinear(weight, bias, at::kFloat).forward(x), exact()),
+            allowed());
 }
 
 TEST_P(PanelLinearTest, AppliesBothFormsOfGelu) {
   const PanelLinear layer(weight, bias, at::kFloat);
-  EXPECT_LE(apart(layer.forward(x, Activation::kGeluTanh), at::gelu(exact(), "tanh")), allowed());
-  EXPECT_LE(apart(layer.forward(x, Activation::kGeluErf), at::gelu(exact(), "none")), allowed());
+  EXPECT_LE(largest_difference(layer.forward(x, Activation::kGeluTanh), at::gelu(exact(), "tanh")),
+            allowed());
+  EXPECT_LE(largest_difference(layer.forward(x, Activation::kGeluErf), at::gelu(exact(), "none")),
+            allowed());
 }
 
 TEST_P(PanelLinearTest, AddsToWhatIsThere) {
   const Tensor before = at::randn({x.size(0), weight.size(0)});
   Tensor z = before.clone();
   PanelLinear(weight, bias, at::kFloat).add_to(z, x);
-  EXPECT_LE(apart(z, exact() + before), allowed());
+  EXPECT_LE(largest_difference(z, exact() + before), allowed());
 }
 
 TEST_P(PanelLinearTest, SumsLeaveWhatTheyAreAddedTo) {
   const Tensor before = at::randn({x.size(0), weight.size(0)}), copy = before.clone();
   const PanelLinear layer(weight, bias, at::kFloat);
-  EXPECT_LE(apart(layer.sum(x, before), exact() + before), allowed());
+  EXPECT_LE(largest_difference(layer.sum(x, before), exact() + before), allowed());
   EXPECT_TRUE(before.equal(copy));
-  EXPECT_LE(apart(layer.sum(x), exact()), allowed());
+  EXPECT_LE(largest_difference(layer.sum(x), exact()), allowed());
 }
 
 TEST_P(PanelLinearTest, MultipliesInBfloat16WhereTheCpuDoes) {
   if (!bf16_tiles()) GTEST_SKIP() << "needs a CPU with bfloat16";
   weight = weight.to(at::kBFloat16), x = x.to(at::kBFloat16);
   const Tensor out = PanelLinear(weight, bias, at::kBFloat16).forward(x);
-  EXPECT_LE(apart(out, exact()), exact().abs().max().item<double>() / 200);
+  EXPECT_LE(largest_difference(out, exact()), exact().abs().max().item<double>() / 200);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, PanelLinearTest, testing::ValuesIn(kSizes));
@@ -82,7 +85,8 @@ TEST(Normalised, IsLayerNormWithoutScaleAndOffset) {
   at::manual_seed(4);
   for (const int64_t channels : {1, 5, 16, 261, 1280}) {
     const Tensor x = at::randn({70, channels}) * 3 + 1;
-    EXPECT_LE(apart(normalised(x, at::kFloat), at::layer_norm(x.to(at::kDouble), {channels})),
+    EXPECT_LE(largest_difference(normalised(x, at::kFloat),
+                                 at::layer_norm(x.to(at::kDouble), {channels})),
               1e-5);
   }
 }

@@ -2,6 +2,8 @@
 // queries, and each query keeps a running maximum, sum and weighted sum.
 #pragma once
 
+#include <string_view>
+
 #include "perceiver/core/tensor.h"
 #include "perceiver/kernels/grid_array.h"
 
@@ -38,6 +40,9 @@ struct StreamInputs {
 // positions. A query with no key to attend to gets zeros. Where `log_sum` is given it becomes the
 // logarithm of each query's sum of exponentials, [B, H, N].
 Tensor attend_stream(const StreamInputs& inputs, Tensor* log_sum = nullptr);
+
+// What an attention that is computed by this, and not by way of attend(), is counted as.
+inline constexpr std::string_view kStreamed = "streamed";
 
 // Whether this CPU has tiles for the dtype.
 bool stream_takes(at::ScalarType dtype);

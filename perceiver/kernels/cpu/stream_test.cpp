@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/apart_test.h"
 #include "perceiver/kernels/cpu/threads_test.h"
 
 namespace perceiver {
@@ -51,13 +52,10 @@ class StreamTest : public testing::TestWithParam<Shape> {
     return at::matmul(scores.softmax(-1), in.v.defined() ? array(in.v, false) : k);
   }
 
-  static double apart(const Tensor& a, const Tensor& b) {
-    return (a.to(at::kDouble) - b).abs().max().item<double>();
-  }
-
   void expect_exact() const {
     const Tensor exact = plain(in, at::kDouble);
-    EXPECT_LE(apart(attend_stream(in), exact), 2 * apart(plain(in, at::kFloat), exact) + 1e-6);
+    EXPECT_LE(largest_difference(attend_stream(in), exact),
+              2 * largest_difference(plain(in, at::kFloat), exact) + 1e-6);
   }
 
   StreamInputs in;
@@ -91,7 +89,7 @@ TEST_P(StreamTest, LogSumIsTheDefinitions) {
   Tensor exact, ours;
   plain(in, at::kDouble, &exact);
   attend_stream(in, &ours);
-  EXPECT_LE(apart(ours, exact), 1e-5);
+  EXPECT_LE(largest_difference(ours, exact), 1e-5);
 }
 
 TEST_P(StreamTest, Bfloat16IsWithinItsRounding) {
@@ -99,7 +97,7 @@ TEST_P(StreamTest, Bfloat16IsWithinItsRounding) {
   for (Tensor* x : {&in.q, &in.k, &in.v}) *x = x->to(at::kBFloat16);
   const Tensor exact = plain(in, at::kDouble);
   // Weights and outputs are rounded to 8 bits.
-  EXPECT_LE(apart(attend_stream(in), exact), exact.abs().max().item<double>() / 128);
+  EXPECT_LE(largest_difference(attend_stream(in), exact), exact.abs().max().item<double>() / 128);
 }
 
 // One array on a grid, the other by itself. Lines are of all lengths against a vector and a block.
@@ -133,10 +131,6 @@ class GridStreamTest : public testing::TestWithParam<GridShape> {
     scale = 1.0 / std::sqrt(static_cast<double>(s.content + s.places));
   }
 
-  static double apart(const Tensor& a, const Tensor& b) {
-    return (a.to(at::kDouble) - b).abs().max().item<double>();
-  }
-
   Tensor content_of_other() const { return other.narrow(2, 0, GetParam().content).unsqueeze(1); }
   Tensor places_of_other() const { return other.narrow(2, GetParam().content, GetParam().places); }
 
@@ -165,7 +159,8 @@ TEST_P(GridStreamTest, KeysAreAsExactAsTheirElementsHoweverManyThreadsThereAre) 
                        .k = grid.content.unsqueeze(1),
                        .scale = scale,
                        .key_places = scores_of_keys(grid.places, grid.first, places_of_other())});
-    EXPECT_LE(apart(got.squeeze(1), exact), 2 * apart(keys_plain(at::kFloat), exact) + 2e-6)
+    EXPECT_LE(largest_difference(got.squeeze(1), exact),
+              2 * largest_difference(keys_plain(at::kFloat), exact) + 2e-6)
         << threads << " threads";
   }
 }
@@ -181,8 +176,8 @@ TEST_P(GridStreamTest, QueriesAreAsExactAsTheirElements) {
        .scale = scale,
        .query_places = scores_of_queries(grid.places, grid.first, places_of_other())});
   const Tensor exact = queries_plain(at::kDouble, v, bias);
-  EXPECT_LE(apart(got.squeeze(1), exact),
-            2 * apart(queries_plain(at::kFloat, v, bias), exact) + 2e-6);
+  EXPECT_LE(largest_difference(got.squeeze(1), exact),
+            2 * largest_difference(queries_plain(at::kFloat, v, bias), exact) + 2e-6);
 }
 
 TEST_P(GridStreamTest, Bfloat16IsWithinItsRounding) {
@@ -199,7 +194,7 @@ TEST_P(GridStreamTest, Bfloat16IsWithinItsRounding) {
                      .k = grid.content.unsqueeze(1),
                      .scale = scale,
                      .key_places = scores_of_keys(grid.places, grid.first, places_of_other())});
-  EXPECT_LE(apart(got.squeeze(1), exact), exact.abs().max().item<double>() / 64);
+  EXPECT_LE(largest_difference(got.squeeze(1), exact), exact.abs().max().item<double>() / 64);
 }
 
 TEST_P(GridStreamTest, QueriesThatAreTheSameForAllExamplesGiveThemTheSameTables) {

@@ -4,6 +4,8 @@
 
 namespace perceiver {
 
+inline constexpr const char* kNoGpu = "there is no GPU here";  // a refusal
+
 // Of the current device; 0 where there is none.
 inline int device_attribute(cudaDeviceAttr which) {
   int device = 0, value = 0;

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -12,6 +13,7 @@
 #include "perceiver/kernels/cuda/attention_hopper.h"
 #include "perceiver/kernels/cuda/attention_hopper_tile.h"
 #include "perceiver/kernels/cuda/attention_pieces.h"
+#include "perceiver/kernels/cuda/device.h"
 #include "perceiver/kernels/cuda/neighbourhoods.h"
 #include "perceiver/kernels/cuda/rows.h"
 #include "perceiver/kernels/wide_attention.h"
@@ -48,17 +50,19 @@ CudaDtype cuda_dtype(at::ScalarType dtype) {
 
 }  // namespace
 
-std::string cuda_hopper_refusal(const Tensor& q, const Tensor& k, const Tensor& v) {
-  if (!q.is_cuda()) return "needs the GPU, the tensors are on " + q.device().str();
-  if (q.scalar_type() != at::kBFloat16 && q.scalar_type() != at::kHalf) {
-    return fmt::format("needs bfloat16 or float16, got {}", toString(q.scalar_type()));
+std::string cuda_hopper_refusal(const AttentionCase& c) {
+  if (!c.device.is_cuda()) return "needs the GPU, the tensors are on " + c.device.str();
+  if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
+    return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
   }
-  if (!rows_aligned(q) || !rows_aligned(k) || !rows_aligned(v)) {
-    return "needs rows on 16 bytes";
-  }
-  const c10::cuda::CUDAGuard guard(q.device());
-  HopperAttention a = hopper_case(q, k, v);
-  a.out = const_cast<void*>(a.q);  // any aligned pointer: nothing runs
+  if (c10::cuda::device_count() == 0) return kNoGpu;
+  const c10::cuda::CUDAGuard guard(c.device);
+  HopperAttention a;
+  a.bfloat16 = c.dtype == at::kBFloat16;
+  a.batch = c.batch * c.heads, a.queries = c.queries, a.keys = c.keys;
+  a.qk_channels = c.qk_channels, a.v_channels = c.v_channels;
+  a.q_row = a.k_row = padded_channels(c.qk_channels);
+  a.v_row = a.out_row = padded_channels(c.v_channels);
   const char* refusal = attention_hopper_refusal(a);
   return refusal ? refusal : "";
 }
@@ -72,6 +76,7 @@ Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, con
 
 void cuda_attend_hopper_into(const Tensor& out, const Tensor& q, const Tensor& k, const Tensor& v,
                              const Tensor& kv_mask, double scale, Tensor* log_sum) {
+  TORCH_INTERNAL_ASSERT(rows_aligned(q) && rows_aligned(k) && rows_aligned(v));
   const c10::cuda::CUDAGuard guard(q.device());
   HopperAttention a = hopper_case(q, k, v);
   a.out = out.data_ptr();
@@ -93,10 +98,12 @@ void cuda_attend_hopper_into(const Tensor& out, const Tensor& q, const Tensor& k
   C10_CUDA_CHECK(attention_hopper(a, c10::cuda::getCurrentCUDAStream()));
 }
 
+bool cuda_scores_take(at::ScalarType dtype) {
+  return dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kHalf;
+}
+
 bool cuda_scores_take(const Tensor& scores) {
-  const at::ScalarType dtype = scores.scalar_type();
-  return scores.is_cuda() && scores.is_contiguous() &&
-         (dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kHalf);
+  return scores.is_cuda() && scores.is_contiguous() && cuda_scores_take(scores.scalar_type());
 }
 
 // `mask`, without gaps, has to live as long as the block is used.

@@ -4,15 +4,15 @@
 #include <string>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/attention.h"
 #include "perceiver/kernels/normalised_rows.h"
 
 namespace perceiver {
 
 constexpr int64_t kMostHopperChannels = 328;  // of keys, and of values, that a wide head may have
 
-// Why the kernel of wide heads cannot take q [B, N, F], k [B, M, F], v [B, M, V]; empty when it
-// can.
-std::string cuda_hopper_refusal(const Tensor& q, const Tensor& k, const Tensor& v);
+// Why the kernel of wide heads cannot take the case; empty when it can. Rows start on 16 bytes.
+std::string cuda_hopper_refusal(const AttentionCase& c);
 
 // kv_mask [B, M] or undefined -> [B, N, V rounded up to 8]; where `log_sum` is given it becomes
 // [B, N], float32.
@@ -24,6 +24,7 @@ void cuda_attend_hopper_into(const Tensor& out, const Tensor& q, const Tensor& k
 
 // Scores [B, H, N, M] without gaps, masked by kv_mask [B, M] or not at all; log_sum [B, H, N].
 bool cuda_scores_take(const Tensor& scores);
+bool cuda_scores_take(at::ScalarType dtype);  // on a GPU
 // scores become softmax(scale * scores) -> log_sum
 Tensor cuda_softmax(const Tensor& scores, const Tensor& kv_mask, double scale);
 // scores become the same again, from their log_sum

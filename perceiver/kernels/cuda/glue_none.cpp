@@ -17,7 +17,7 @@ constexpr const char* kNone = "this program was built without CUDA kernels";
 
 [[noreturn]] static void refuse() { fail("{}", kNone); }
 
-std::string cuda_hopper_refusal(const Tensor&, const Tensor&, const Tensor&) { return kNone; }
+std::string cuda_hopper_refusal(const AttentionCase&) { return kNone; }
 
 std::string cuda_narrow_refusal(const AttentionCase&) { return kNone; }
 
@@ -65,6 +65,8 @@ Tensor cuda_narrow_mlp(const Tensor&, const NarrowMlpLayers&, const Tensor&, con
 }
 
 bool cuda_scores_take(const Tensor&) { return false; }
+
+bool cuda_scores_take(at::ScalarType) { return false; }
 
 Tensor cuda_softmax(const Tensor&, const Tensor&, double) { refuse(); }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -9,6 +10,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/attention_narrow.h"
+#include "perceiver/kernels/cuda/device.h"
 #include "perceiver/kernels/cuda/head_views.h"
 
 namespace perceiver {
@@ -25,6 +27,7 @@ std::string cuda_narrow_refusal(const AttentionCase& c) {
   if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
     return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
   }
+  if (c10::cuda::device_count() == 0) return kNoGpu;
   const c10::cuda::CUDAGuard guard(c.device);
   const NarrowAttention sizes = {.bfloat16 = c.dtype == at::kBFloat16,
                                  .batch = static_cast<int>(c.batch),

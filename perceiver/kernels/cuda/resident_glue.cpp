@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -11,6 +12,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/cuda/attention_resident.h"
+#include "perceiver/kernels/cuda/device.h"
 #include "perceiver/kernels/cuda/head_views.h"
 #include "perceiver/kernels/cuda/merge_shares.h"
 
@@ -212,6 +214,7 @@ std::string cuda_resident_refusal(const AttentionCase& c) {
   if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
     return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
   }
+  if (c10::cuda::device_count() == 0) return kNoGpu;
   const c10::cuda::CUDAGuard guard(c.device);
   ResidentAttention sizes = {.bfloat16 = c.dtype == at::kBFloat16,
                              .batch = static_cast<int>(c.batch),

@@ -51,6 +51,7 @@ AudioSetImpl::AudioSetImpl(const AudioSetConfig& config)
 }
 
 Tensor AudioSetImpl::sound_elements(const Tensor& samples) const {
+  check_shape(samples, {kAny, config_.num_samples}, "samples");
   if (config_.audio == AudioInput::kRaw) {
     return samples_to_patches(samples, config_.samples_per_patch);
   }
@@ -59,13 +60,11 @@ Tensor AudioSetImpl::sound_elements(const Tensor& samples) const {
   return (1.0 - energies * (2.0 / std::log(config_.mel.log_offset))).flatten(1).unsqueeze(-1);
 }
 
-Tensor AudioSetImpl::input_array(const Tensor& video, const Tensor& samples) {
+Tensor AudioSetImpl::input_array_of(const Tensor& video, const Tensor& sounds) {
   check_shape(video, {kAny, video_[0], kColours, video_[1], video_[2]}, "video");
-  check_shape(samples, {kAny, config_.num_samples}, "samples");
   const Tensor pictures = video_to_patches(video, config_.patch);
-  const Tensor sounds = sound_elements(samples).to(pictures.dtype());
   return pack(padding_(Modalities{
-      {"audio", audio_position_.appended_to(sounds, {num_sound_elements_})},
+      {"audio", audio_position_.appended_to(sounds.to(pictures.dtype()), {num_sound_elements_})},
       {"video", video_position_.appended_to(pictures, patches_)},
   }));
 }

@@ -23,7 +23,7 @@ struct AudioSetConfig {
   int64_t num_video_bands = 16;  // not in the paper: the only number that gives its 487 channels
   int64_t num_samples = 61'440;  // 48 kHz at 25 frames a second
   AudioInput audio = AudioInput::kRaw;
-  int64_t samples_per_patch = 128;  // raw
+  int64_t samples_per_patch = 128;
   MelConfig mel = {};
   int64_t num_audio_bands = 64;
   int64_t num_classes = 527;
@@ -37,21 +37,27 @@ struct AudioSetConfig {
 
 template <typename Visitor>
 void fields(Visitor& visit, AudioSetConfig& c) {
-  visit("num_frames", c.num_frames, at_least(1));
-  visit("image_size", c.image_size, at_least(1));
-  visit("patch", c.patch);
-  visit("num_video_bands", c.num_video_bands, at_least(1));
-  visit("num_samples", c.num_samples, at_least(1));
-  visit("audio", c.audio);
-  visit("samples_per_patch", c.samples_per_patch, at_least(1));
-  visit("mel", c.mel);
-  visit("num_audio_bands", c.num_audio_bands, at_least(1));
-  visit("num_classes", c.num_classes, at_least(1));
-  visit("decode_by", c.decode_by);
-  visit("query_channels", c.query_channels, at_least(1));
-  visit("encoder", c.encoder);
-  visit("decoder", c.decoder);
-  visit("semantics", c.semantics);
+  visit({"num_frames", "Frames of a clip"}, c.num_frames, at_least(1));
+  visit({"image_size", "Pixels of a side of a frame"}, c.image_size, at_least(1));
+  visit({"patch", "Pixels that make one input element"}, c.patch);
+  visit({"num_video_bands", "Frequencies of the video's Fourier features"}, c.num_video_bands,
+        at_least(1));
+  visit({"num_samples", "Samples of sound of a clip"}, c.num_samples, at_least(1));
+  visit({"audio",
+         "What an element of sound is: a patch of samples, or an energy of a mel spectrogram"},
+        c.audio);
+  visit({"samples_per_patch", "audio raw: samples that make one input element"},
+        c.samples_per_patch, at_least(1));
+  visit({"mel", "audio mel: the spectrogram"}, c.mel);
+  visit({"num_audio_bands", "Frequencies of the sound's Fourier features"}, c.num_audio_bands,
+        at_least(1));
+  visit({"num_classes", "Classes the model tells apart"}, c.num_classes, at_least(1));
+  visit({"decode_by", "How classes are read off the latents: by a query, or as their average"},
+        c.decode_by);
+  visit({"query_channels", "Channels of the query (Q)"}, c.query_channels, at_least(1));
+  visit(kEncoderKey, c.encoder);
+  visit(kDecoderKey, c.decoder);
+  visit(kSemanticsKey, c.semantics);
 }
 
 class AudioSetImpl : public torch::nn::Module {
@@ -59,8 +65,10 @@ class AudioSetImpl : public torch::nn::Module {
   explicit AudioSetImpl(const AudioSetConfig& config);
 
   // video [B, T, 3, H, W] in [0, 1], samples [B, S] in [-1, 1] -> inputs [B, M, C], in the video's
-  // dtype. Samples may stay float32: no Fourier transform takes bfloat16.
-  Tensor input_array(const Tensor& video, const Tensor& samples);
+  // dtype. Samples stay float32 whatever the model's dtype: a spectrogram is made of them first.
+  Tensor input_array(const Tensor& video, const Tensor& samples) {
+    return input_array_of(video, sound_elements(samples));
+  }
 
   Tensor encode(const Tensor& video, const Tensor& samples) {  // -> latents [B, N, D]
     return encoder_(input_array(video, samples));
@@ -68,8 +76,10 @@ class AudioSetImpl : public torch::nn::Module {
   // [B, N, D] -> logits [B, classes]
   Tensor decode(const Tensor& latents) { return class_decoder_(latents); }
   Tensor forward(const Tensor& video, const Tensor& samples) {
-    return recorded_(*this, {video, samples},
-                     [this](const std::vector<Tensor>& x) { return decode(encode(x[0], x[1])); });
+    // The spectrogram's filters come from the CPU, which cannot be recorded.
+    return recorded_(*this, {video, sound_elements(samples)}, [this](const std::vector<Tensor>& x) {
+      return decode(encoder_(input_array_of(x[0], x[1])));
+    });
   }
 
   ModelSummary summary() const;
@@ -79,6 +89,7 @@ class AudioSetImpl : public torch::nn::Module {
 
  private:
   Tensor sound_elements(const Tensor& samples) const;  // -> [B, elements, values]
+  Tensor input_array_of(const Tensor& video, const Tensor& sounds);
 
   AudioSetConfig config_;
   std::vector<int64_t> video_, patches_;  // {T, H, W}, and in patches

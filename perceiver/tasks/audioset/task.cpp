@@ -1,5 +1,3 @@
-#include "perceiver/tasks/task.h"
-
 #include <ATen/ATen.h>
 
 #include <functional>
@@ -7,20 +5,16 @@
 #include "perceiver/core/error.h"
 #include "perceiver/tasks/audioset/model.h"
 #include "perceiver/tasks/audioset/views.h"
-#include "perceiver/tasks/settings.h"
+#include "perceiver/tasks/experiment.h"
+#include "perceiver/tasks/query.h"
+#include "perceiver/tasks/registry.h"
 
 namespace perceiver {
 namespace {
 
-using Config = Settings<AudioSetConfig>;
-
-class AudioSetTask : public Task {
+class AudioSetTask : public ModelTask<AudioSet, ModelOnly<AudioSetConfig>, Application> {
  public:
-  explicit AudioSetTask(const Config& config) : config_(config), model_(config.model) {}
-
-  torch::nn::Module& model() override { return *model_; }
-
-  ModelSummary summary(Split) const override { return model_->summary(); }
+  using ModelTask::ModelTask;
 
   Example random_inputs(int64_t batch) const override {
     const AudioSetConfig& c = config_.model;
@@ -32,6 +26,8 @@ class AudioSetTask : public Task {
     return model_(inputs.at("video"), inputs.at("audio")).unsqueeze(1);
   }
 
+  InputKind reads() const override { return InputKind::kClip; }
+
   // -> video uint8 [views, T, 3, H, W], audio [views, S] in [-1, 1]
   Example read(std::span<const File> files) const override {
     if (files.size() != 1) fail("expected one clip or sound, got {} files", files.size());
@@ -41,13 +37,21 @@ class AudioSetTask : public Task {
 
   // A clip may have several labels: each class by itself.
   Tensor classify(const Example& inputs) override {
-    return each_view(inputs, [&](const Tensor& latents) {
-      return model_->decode(latents).to(at::kFloat).sigmoid();
+    return each_view(inputs, [&](const Tensor& video, const Tensor& sound) {
+      return model_(video, sound).to(at::kFloat).sigmoid();
     });
   }
 
   Tensor encode(const Example& inputs) override {
-    return each_view(inputs, [](const Tensor& latents) { return latents; });
+    return each_view(inputs, [&](const Tensor& video, const Tensor& sound) {
+      return model_->encode(video, sound);
+    });
+  }
+
+  Answer answer(const LatentsFile& file, const Query& query,
+                const std::vector<std::string>& labels) override {
+    const Tensor logits = model_->decode(to_model(*model_, file.latents()));
+    return answer_classes(logits.to(at::kFloat).sigmoid(), query, labels);
   }
 
   std::vector<InputView> views(const Example& inputs) const override {
@@ -61,25 +65,22 @@ class AudioSetTask : public Task {
 
  private:
   // One by one: sixteen input arrays at once are large.
-  Tensor each_view(const Example& inputs, const std::function<Tensor(const Tensor&)>& result) {
+  using OfView = std::function<Tensor(const Tensor& video, const Tensor& sound)>;
+  Tensor each_view(const Example& inputs, const OfView& result) {
     const at::TensorOptions options = model_->parameters().front().options();
     std::vector<Tensor> results;
     for (int64_t i = 0; i < inputs.at("video").size(0); ++i) {
       const Tensor video = inputs.at("video").narrow(0, i, 1).to(options.device());
-      results.push_back(result(model_->encode(video.to(at::kFloat).div(255).to(options),
-                                              inputs.at("audio").narrow(0, i, 1).to(options))));
+      // Sound stays float32: bfloat16 has 8 bits of its 16, and soft tones lie below these.
+      const Tensor sound = inputs.at("audio").narrow(0, i, 1).to(options.device());
+      results.push_back(result(video.to(at::kFloat).div(255).to(options), sound));
     }
     return at::cat(results);
   }
-
-  Config config_;
-  AudioSet model_;
 };
 
 }  // namespace
 
-std::unique_ptr<Task> make_audioset(const File& config, std::span<const std::string> overrides) {
-  return std::make_unique<AudioSetTask>(read_config<Config>(config, overrides));
-}
+TaskEntry audioset_task() { return task_entry<AudioSetTask>("audioset"); }
 
 }  // namespace perceiver

@@ -5,7 +5,7 @@
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/media/clip_test.h"
-#include "perceiver/tasks/task.h"
+#include "perceiver/tasks/application.h"
 
 namespace perceiver {
 namespace {
@@ -100,8 +100,9 @@ TEST(AudioSetFiles, AreClassifiedViewByView) {
   for (const std::string audio : {"raw", "mel"}) {
     const std::vector<std::string> overrides = {"model.audio=" + audio};
     const auto task = make_task(config, overrides);
-    const Example inputs = task->read(files);
-    const Tensor probabilities = task->classify(inputs), latents = task->encode(inputs);
+    const Example inputs = task->application()->read(files);
+    const Tensor probabilities = task->application()->classify(inputs),
+                 latents = task->application()->encode(inputs);
     EXPECT_EQ(probabilities.sizes(), (std::vector<int64_t>{9, 9}));
     EXPECT_EQ(latents.sizes(), (std::vector<int64_t>{9, 6, 16}));
     auto& model = dynamic_cast<AudioSetImpl&>(task->model());
@@ -109,11 +110,21 @@ TEST(AudioSetFiles, AreClassifiedViewByView) {
     EXPECT_TRUE(at::allclose(probabilities, logits.sigmoid(), 1e-4, 1e-5));
 
     task->model().to(at::kBFloat16);
-    EXPECT_EQ(task->encode(inputs).scalar_type(), at::kBFloat16);
-    EXPECT_TRUE(at::allclose(task->classify(inputs), probabilities, 0.0, 0.05));
+    // Sound is heard in float32: a spectrogram of rounded samples is another.
+    const Tensor video = (inputs.at("video") / 255.0).to(at::kBFloat16), sound = inputs.at("audio");
+    const auto encoded = [&](const Tensor& samples) {
+      return model.encode(video.narrow(0, 0, 1), samples.narrow(0, 0, 1))[0];
+    };
+    EXPECT_TRUE(task->application()->encode(inputs)[0].equal(encoded(sound)));
+    if (audio == "mel") {
+      EXPECT_FALSE(encoded(sound).equal(encoded(sound.to(at::kBFloat16))));
+    }
+    EXPECT_EQ(task->application()->encode(inputs).scalar_type(), at::kBFloat16);
+    EXPECT_TRUE(at::allclose(task->application()->classify(inputs), probabilities, 0.0, 0.05));
   }
   const auto task = make_task(config);
-  EXPECT_EQ(error_of([&] { task->read({}); }), "expected one clip or sound, got 0 files");
+  EXPECT_EQ(error_of([&] { task->application()->read({}); }),
+            "expected one clip or sound, got 0 files");
 }
 
 }  // namespace

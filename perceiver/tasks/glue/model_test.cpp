@@ -8,7 +8,7 @@
 #include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
 #include "perceiver/model/flops.h"
-#include "perceiver/tasks/task.h"
+#include "perceiver/tasks/application.h"
 
 namespace perceiver {
 namespace {
@@ -114,6 +114,20 @@ TEST_F(GlueTest, TaskTokensChangeWhatIsEncodedAndTheSharedTokenDoesNot) {
   EXPECT_TRUE(shared->encode(ids, {}, tasks).equal(shared->encode(ids, {}, other)));
 }
 
+// Of 8 x 16 values of a normal distribution cut at two deviations, whose own deviation is 0.88 of
+// the scale; five standard errors of that are 0.88 / sqrt(2 * 128) * 5 = 0.28 of it.
+TEST_F(GlueTest, TaskTokensStartAsWideAsTheTokensOfTheText) {
+  for (const double scale : {0.02, 1.0}) {
+    GlueConfig config = tiny(GlueVariant::kTaskTokens);
+    config.token_init_scale = scale;
+    Glue model(config);
+    for (const char* name : {"task_token.weight", "input.token.weight"}) {
+      const double deviation = model->named_parameters()[name].std().item<double>();
+      EXPECT_NEAR(deviation / scale, 0.88, 0.28) << name;
+    }
+  }
+}
+
 TEST_F(GlueTest, ATokenBeforeTheTextTakesOneOfTheInputs) {
   EXPECT_EQ(Glue(tiny(GlueVariant::kMultitaskQuery))->max_length(), 12);
   EXPECT_EQ(Glue(tiny(GlueVariant::kSharedToken))->max_length(), 11);
@@ -172,14 +186,15 @@ TEST(GlueTask, ReadsAndEncodesFiles) {
   for (const GlueVariant variant : kVariants) {
     const std::unique_ptr<Task> task =
         make_task(read_file(shipped(fmt::format("configs/glue_{}.toml", to_word(variant)))), small);
-    const Example inputs = task->read(text);
+    const Example inputs = task->application()->read(text);
     const bool token = variant == GlueVariant::kSharedToken || variant == GlueVariant::kTaskTokens;
     EXPECT_EQ(inputs.at("ids").sizes(), (std::vector<int64_t>{1, token ? 11 : 12}));
-    EXPECT_EQ(task->encode(inputs).size(0), variant == GlueVariant::kTaskTokens ? 8 : 1);
+    EXPECT_EQ(task->application()->encode(inputs).size(0),
+              variant == GlueVariant::kTaskTokens ? 8 : 1);
     if (variant == GlueVariant::kSingle) {
-      EXPECT_NEAR(task->classify(inputs).sum().item<double>(), 1.0, 1e-5);
+      EXPECT_NEAR(task->application()->classify(inputs).sum().item<double>(), 1.0, 1e-5);
     } else {
-      EXPECT_EQ(error_of([&] { task->classify(inputs); }),
+      EXPECT_EQ(error_of([&] { task->application()->classify(inputs); }),
                 "the answers of a model of cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb are no "
                 "classes; encode the text and query it");
     }

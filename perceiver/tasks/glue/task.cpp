@@ -1,24 +1,17 @@
-#include "perceiver/tasks/task.h"
-
 #include <ATen/ATen.h>
 #include <fmt/ranges.h>
 
 #include "perceiver/modalities/text_file.h"
-#include "perceiver/tasks/glue/model.h"
-#include "perceiver/tasks/settings.h"
+#include "perceiver/tasks/glue/query.h"
+#include "perceiver/tasks/glue/training.h"
+#include "perceiver/tasks/registry.h"
 
 namespace perceiver {
 namespace {
 
-using Config = Settings<GlueConfig>;
-
-class GlueBenchmark : public Task {
+class GlueTask : public ModelTask<Glue, GlueExperiment<GlueConfig>, Application> {
  public:
-  explicit GlueBenchmark(const Config& config) : config_(config), model_(config.model) {}
-
-  torch::nn::Module& model() override { return *model_; }
-
-  ModelSummary summary(Split) const override { return model_->summary(); }
+  using ModelTask::ModelTask;
 
   // -> the answers of all tasks one after another, [B, 1, answers]
   Example random_inputs(int64_t batch) const override {
@@ -31,6 +24,8 @@ class GlueBenchmark : public Task {
     return at::cat(model_->forward(inputs.at("ids"), {}, inputs.at("tasks")), 1).unsqueeze(1);
   }
 
+  InputKind reads() const override { return InputKind::kText; }
+
   Example read(std::span<const File> files) const override {
     return read_bytes(files, config_.model.vocabulary_size, model_->max_length());
   }
@@ -38,7 +33,7 @@ class GlueBenchmark : public Task {
   // Of one task's model alone: others have no one set of classes.
   Tensor classify(const Example& inputs) override {
     const std::vector<std::string>& tasks = config_.model.tasks;
-    if (tasks.size() != 1 || num_answers(tasks[0]) == 1) {
+    if (tasks.size() != 1 || glue_benchmark(tasks[0]).is_value()) {
       fail("the answers of a model of {} are no classes; encode the text and query it",
            fmt::join(tasks, ", "));
     }
@@ -58,15 +53,44 @@ class GlueBenchmark : public Task {
                           at::arange(num_tasks, rows.ids.options()).repeat(rows.ids.size(0)));
   }
 
+  std::vector<std::string> questions() const override { return {"--tasks"}; }
+
+  Answer answer(const LatentsFile& file, const Query& query,
+                const std::vector<std::string>&) override {
+    return answer_glue(*model_, file, query);
+  }
+
+  Training* training() override { return training_.get(); }
+
  private:
-  Config config_;
-  Glue model_;
+  std::unique_ptr<Training> training_ = glue_training(config_, model_);
+};
+
+// It has no latents to ask: its answers are those of classify() and of training.
+class GlueBertTask : public ModelTask<GlueBert, GlueExperiment<GlueBertConfig>> {
+ public:
+  using ModelTask::ModelTask;
+
+  Example random_inputs(int64_t batch) const override {
+    return {{"ids",
+             at::randint(config_.model.vocabulary_size, {batch, model_->max_length()}, at::kLong)}};
+  }
+
+  // -> the answers of all tasks one after another, [B, 1, answers]
+  Tensor forward(const Example& inputs, Split) override {
+    return at::cat(model_->forward(inputs.at("ids")), 1).unsqueeze(1);
+  }
+
+  Training* training() override { return training_.get(); }
+
+ private:
+  std::unique_ptr<Training> training_ = glue_training(config_, model_);
 };
 
 }  // namespace
 
-std::unique_ptr<Task> make_glue(const File& config, std::span<const std::string> overrides) {
-  return std::make_unique<GlueBenchmark>(read_config<Config>(config, overrides));
-}
+TaskEntry glue_task() { return task_entry<GlueTask>("glue"); }
+
+TaskEntry glue_bert_task() { return task_entry<GlueBertTask>("glue_bert"); }
 
 }  // namespace perceiver

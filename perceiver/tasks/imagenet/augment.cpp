@@ -13,16 +13,19 @@ namespace {
 // As evaluation_crop() resizes, so that training and evaluation see the same; the released
 // training does not antialias either.
 Tensor resized(const Tensor& pixels, const ImageNetConfig& model) {
-  const ImageSize size{model.image_size, model.image_size};
-  if (ImageSize{pixels.size(1), pixels.size(2)} == size) return pixels;
-  return model.semantics.bicubic == Bicubic::kPillow ? resize_bicubic_pillow(pixels, size)
-                                                     : resize_cubic_opencv(pixels, size);
+  const bool fits = pixels.size(1) == model.image_size && pixels.size(2) == model.image_size;
+  // TensorFlow's values are floats in every picture of a batch.
+  if (fits && model.semantics.bicubic != Bicubic::kTensorFlow) return pixels;
+  return resized_picture(pixels, model);
 }
 
-// A picture that is all looked at, as it is, needs no resizing to its own size.
+// A picture that is all looked at, as it is, needs no resizing to its own size. What comes after
+// takes grey levels.
 Tensor evaluated_part(const Tensor& pixels, const ImageNetConfig& model) {
   const bool whole = model.crop == 1.0 && pixels.size(1) == pixels.size(2);
-  return whole ? resized(pixels, model) : evaluation_crop(pixels, model);
+  const Tensor part = whole ? resized(pixels, model) : evaluation_crop(pixels, model);
+  if (part.scalar_type() == at::kByte) return part;
+  return part.round().clamp(0, 255).to(at::kByte);
 }
 
 Tensor shifted(const Tensor& pixels, int64_t shift, Rng& rng) {

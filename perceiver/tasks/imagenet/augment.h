@@ -19,25 +19,32 @@ constexpr std::array<std::string_view, 2> enum_words(TrainCrop) { return {"resiz
 // The defaults are the paper's.
 struct AugmentConfig {
   TrainCrop crop = TrainCrop::kResized;
-  double min_area = 0.08;  // resized: of the picture's
-  int64_t shift = 4;       // shifted: pixels, at most, each way; grey moves in
-  bool flip = true;        // left to right, every other picture
+  double min_area = 0.08;
+  int64_t shift = 4;
+  bool flip = true;
   RandAugmentConfig randaugment = {};
-  double mixup = 0.2;  // both parameters of the Beta distribution; 0: none
-  bool cutmix = true;  // of half a batch, where there is MixUp too, else of all
+  double mixup = 0.2;
+  bool cutmix = true;
 
   bool mixes() const { return mixup > 0.0 || cutmix; }
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, AugmentConfig& c) {
-  visit("crop", c.crop);
-  visit("min_area", c.min_area, between(0.0, 1.0));
-  visit("shift", c.shift, at_least(0));
-  visit("flip", c.flip);
-  visit("randaugment", c.randaugment);
-  visit("mixup", c.mixup, between(0.0, 1.0));
-  visit("cutmix", c.cutmix);
+  visit({"crop",
+         "Part of a picture that is trained on: a random part made the model's size, or what "
+         "evaluation looks at, shifted by a few pixels"},
+        c.crop);
+  visit({"min_area", "crop resized: least share of the picture's area"}, c.min_area,
+        between(0.0, 1.0));
+  visit({"shift", "crop shifted: most pixels each way; grey moves in"}, c.shift, at_least(0));
+  visit({"flip", "Whether every other picture is mirrored, left to right"}, c.flip);
+  visit({"randaugment", "Random changes of colour and shape (RandAugment)"}, c.randaugment);
+  visit({"mixup", "Both parameters of MixUp's Beta distribution; 0: no MixUp"}, c.mixup,
+        between(0.0, 1.0));
+  visit({"cutmix",
+         "Whether CutMix joins pictures: those of half a batch where there is MixUp too, else all"},
+        c.cutmix);
 }
 
 // Rows and columns [top, bottom) x [left, right).
@@ -52,7 +59,7 @@ std::optional<PixelBox> random_crop(ImageSize size, double min_area, Rng& rng);
 Tensor cropped(const Tensor& pixels, const PixelBox& box);
 Tensor mirrored(const Tensor& pixels);  // left to right
 
-// uint8 [3, H, W] of any size -> uint8 [3, S, S]
+// uint8 [3, H, W] of any size -> [3, S, S], of resized_picture()'s dtype
 Tensor augment(const Tensor& pixels, const AugmentConfig& config, const ImageNetConfig& model,
                Rng& rng);
 

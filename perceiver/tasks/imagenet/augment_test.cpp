@@ -56,6 +56,22 @@ TEST(Augment, FallsBackToTheEvaluatedPart) {
   EXPECT_TRUE(augmented.equal(evaluation_crop(pixels, model)));
 }
 
+// Also where no crop was found, where it has the size already and where few pixels are shifted: a
+// batch is of one type.
+TEST(Augment, ByTensorFlowsBicubicGivesFloats) {
+  ImageNetConfig model = model_of(24, 0.875);
+  model.semantics.bicubic = Bicubic::kTensorFlow;
+  for (const TrainCrop crop : {TrainCrop::kResized, TrainCrop::kShifted}) {
+    for (const ImageSize size : {ImageSize{24, 24}, {1, 400}, {90, 61}}) {
+      const Tensor pixels = at::randint(256, {3, size.height, size.width}, at::kByte);
+      Rng rng(2);
+      const Tensor augmented = augment(pixels, {.crop = crop}, model, rng);
+      EXPECT_EQ(augmented.sizes(), (std::vector<int64_t>{3, 24, 24}));
+      EXPECT_EQ(augmented.scalar_type(), at::kFloat);
+    }
+  }
+}
+
 TEST(Augment, GivesTheModelsSize) {
   for (const TrainCrop crop : {TrainCrop::kResized, TrainCrop::kShifted}) {
     for (const ImageSize size : {ImageSize{32, 32}, {1, 1}, {20, 50}, {90, 61}}) {

@@ -15,6 +15,19 @@ Tensor colour_deviation() { return at::tensor({0.229, 0.224, 0.225}, at::kFloat)
 
 }  // namespace
 
+Tensor resized_picture(const Tensor& pixels, const ImageNetConfig& config) {
+  const ImageSize size{config.image_size, config.image_size};
+  switch (config.semantics.bicubic) {
+    case Bicubic::kPillow:
+      return resize_bicubic_pillow(pixels, size);
+    case Bicubic::kTensorFlow:
+      return resize_bicubic_tensorflow(pixels, size);
+    case Bicubic::kOpenCv:
+      break;
+  }
+  return resize_cubic_opencv(pixels, size);
+}
+
 Tensor evaluation_crop(const Tensor& pixels, const ImageNetConfig& config) {
   const int64_t height = pixels.size(1), width = pixels.size(2);
   const double shorter = static_cast<double>(std::min(height, width));
@@ -23,9 +36,7 @@ Tensor evaluation_crop(const Tensor& pixels, const ImageNetConfig& config) {
   const Tensor crop = pixels.narrow(1, (height - side + 1) / 2, side)
                           .narrow(2, (width - side + 1) / 2, side)
                           .contiguous();
-  const ImageSize size{config.image_size, config.image_size};
-  return config.semantics.bicubic == Bicubic::kPillow ? resize_bicubic_pillow(crop, size)
-                                                      : resize_cubic_opencv(crop, size);
+  return resized_picture(crop, config);
 }
 
 Tensor normalised(const Tensor& pixels) {

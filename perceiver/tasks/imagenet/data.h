@@ -5,12 +5,16 @@
 
 namespace perceiver {
 
-// uint8 [3, H, W] of any size -> uint8 [3, S, S]: first the middle square, then bicubic resizing,
-// as in both references (not "resize to 256, crop 224").
+// uint8 [3, H, W] -> [3, S, S], by the bicubic of the model's semantics: uint8, or float by
+// TensorFlow's.
+Tensor resized_picture(const Tensor& pixels, const ImageNetConfig& config);
+
+// uint8 [3, H, W] of any size -> [3, S, S]: first the middle square, then resized_picture(), as in
+// both references (not "resize to 256, crop 224").
 Tensor evaluation_crop(const Tensor& pixels, const ImageNetConfig& config);
 
-// uint8 [..., 3, H, W] -> float, less the mean of ImageNet's colours and over their deviation; and
-// back.
+// uint8 or float [..., 3, H, W], grey levels -> float, less the mean of ImageNet's colours and over
+// their deviation; and back.
 Tensor normalised(const Tensor& pixels);
 Tensor denormalised(const Tensor& pixels);
 

@@ -9,6 +9,11 @@
 
 namespace perceiver {
 
+ImageNetConfig shown(ImageNetConfig model, const ImageNetDataConfig& data) {
+  if (data.bicubic) model.semantics.bicubic = *data.bicubic;
+  return model;
+}
+
 PictureCache::PictureCache(std::vector<LabelledFile> files, double gib)
     : files_(std::move(files)), kept_(files_.size()), room_(gib * 0x1p30) {}
 

@@ -11,7 +11,8 @@ namespace perceiver {
 
 struct ImageNetDataConfig {
   ImageFolders folders = {};
-  double cache_gib = 4.0;  // of memory for decoded pictures; 0: each is decoded whenever it is read
+  double cache_gib = 4.0;
+  std::optional<Bicubic> bicubic = {};
   AugmentConfig augment = {};
 };
 
@@ -19,9 +20,16 @@ struct ImageNetDataConfig {
 template <typename Visitor>
 void fields(Visitor& visit, ImageNetDataConfig& c) {
   fields(visit, c.folders);
-  visit("cache_gib", c.cache_gib, at_least(0.0));
+  visit({"cache_gib", "GiB of memory for decoded pictures; 0: each is decoded whenever it is read"},
+        c.cache_gib, at_least(0.0));
+  visit({"bicubic",
+         "Whose bicubic resizing prepares these pictures; not set: model.semantics.bicubic"},
+        c.bicubic);
   fields(visit, c.augment);
 }
+
+// The model as it is shown the pictures of `data`.
+ImageNetConfig shown(ImageNetConfig model, const ImageNetDataConfig& data);
 
 // Pictures of files, kept once they are decoded for as long as there is room.
 class PictureCache {
@@ -39,8 +47,8 @@ class PictureCache {
   mutable double room_;  // bytes
 };
 
-// Examples: pixels uint8 [K, 3, S, S], labels [K]. K is 2 where two pictures will be mixed, the one
-// asked for and any other, else 1. Batches as mixed() takes them.
+// Examples: pixels [K, 3, S, S] of resized_picture()'s dtype, labels [K]. K is 2 where two pictures
+// will be mixed, the one asked for and any other, else 1. Batches as mixed() takes them.
 class PictureDataset : public Dataset {
  public:
   // Without `augment`, as evaluated.
@@ -53,7 +61,7 @@ class PictureDataset : public Dataset {
 
  private:
   bool mixes() const { return augment_ && augment_->mixes(); }
-  Tensor prepared(int64_t index, Rng& rng) const;  // uint8 [3, S, S]
+  Tensor prepared(int64_t index, Rng& rng) const;  // [3, S, S]
 
   PictureCache pictures_;
   ImageNetConfig model_;

@@ -60,25 +60,26 @@ TEST_F(ImageFolderTest, ClassesAreFoldersInTheOrderOfTheirNames) {
   fs::create_directory(root_ / "a" / ".thumbnails");
   const ImageFolders folders{.train = {path("a")}};
   EXPECT_EQ(class_names(folders, 2), (Names{"ant", "cat"}));
-  EXPECT_EQ(names(train_files(folders, 2)),
+  EXPECT_EQ(names(train_files(folders, class_names(folders, 2))),
             (Names{"ant/0.png:0", "ant/1.png:0", "cat/0.png:1", "cat/1.png:1"}));
-  EXPECT_TRUE(held_out_files(folders, 2).empty());
+  EXPECT_TRUE(held_out_files(folders, class_names(folders, 2)).empty());
 }
 
 TEST_F(ImageFolderTest, TheLastOfEachClassAreHeldOut) {
   add_classes("a", 3);
   const ImageFolders folders{.train = {path("a")}, .held_out_per_class = 1};
-  EXPECT_EQ(names(train_files(folders, 2)),
+  EXPECT_EQ(names(train_files(folders, class_names(folders, 2))),
             (Names{"ant/0.png:0", "ant/1.png:0", "cat/0.png:1", "cat/1.png:1"}));
-  EXPECT_EQ(names(held_out_files(folders, 2)), (Names{"ant/2.png:0", "cat/2.png:1"}));
+  EXPECT_EQ(names(held_out_files(folders, class_names(folders, 2))),
+            (Names{"ant/2.png:0", "cat/2.png:1"}));
 }
 
 TEST_F(ImageFolderTest, TrainAndValInOneFolderAreFound) {
   add_classes("imagenet/train", 2);
   add("imagenet/val/cat/x.png");
   const ImageFolders folders{.train = {path("imagenet")}};
-  EXPECT_EQ(train_files(folders, 2).size(), 4u);
-  EXPECT_EQ(names(held_out_files(folders, 2)), (Names{"cat/x.png:1"}));
+  EXPECT_EQ(train_files(folders, class_names(folders, 2)).size(), 4u);
+  EXPECT_EQ(names(held_out_files(folders, class_names(folders, 2))), (Names{"cat/x.png:1"}));
 }
 
 TEST_F(ImageFolderTest, TrainMayBeAClass) {
@@ -92,41 +93,68 @@ TEST_F(ImageFolderTest, SeveralFoldersAddUp) {
   add_classes("a", 1);
   add("b/bee/0.png");
   const ImageFolders folders{.train = {path("a"), path("b")}};
-  EXPECT_EQ(names(train_files(folders, 3)), (Names{"ant/0.png:0", "cat/0.png:2", "bee/0.png:1"}));
+  EXPECT_EQ(names(train_files(folders, class_names(folders, 3))),
+            (Names{"ant/0.png:0", "cat/0.png:2", "bee/0.png:1"}));
 }
 
 TEST_F(ImageFolderTest, HeldOutFoldersNameTheClassesWhereTrainingDataIsNotAtHand) {
   add_classes("b", 1);
   const ImageFolders folders{.train = {path("gone")}, .held_out = {path("b")}};
-  EXPECT_EQ(names(held_out_files(folders, 2)), (Names{"ant/0.png:0", "cat/0.png:1"}));
+  EXPECT_EQ(names(held_out_files(folders, class_names(folders, 2))),
+            (Names{"ant/0.png:0", "cat/0.png:1"}));
+}
+
+TEST_F(ImageFolderTest, WhereTheModelHasNamesTheyGiveTheLabels) {
+  add_classes("a", 1);
+  const ImageFolders folders{.held_out = {path("a")}};
+  const Names labels = {"cat", "ant"};
+  EXPECT_EQ(class_names(folders, 2, labels), labels);
+  EXPECT_EQ(names(held_out_files(folders, labels)), (Names{"ant/0.png:1", "cat/0.png:0"}));
+  EXPECT_EQ(error_of([&] {
+              class_names(folders, 2, {"ant", "lion"});
+            }),
+            path("a") +
+                ": folders and the model's classes must have the same names; folders without a "
+                "class: 'cat'; classes without a folder: 'lion'");
+}
+
+TEST_F(ImageFolderTest, FoldersNumberedAsInImageNetAreTakenInTheirOrder) {
+  add("a/n02119789/0.png");
+  add("a/n01440764/0.png");
+  EXPECT_EQ(class_names({.held_out = {path("a")}}, 2, {"tench", "kit fox"}),
+            (Names{"n01440764", "n02119789"}));
 }
 
 TEST_F(ImageFolderTest, SaysWhatIsWrongWithAFolder) {
-  EXPECT_EQ(error_of([&] { train_files({}, 2); }),
+  EXPECT_EQ(error_of([&] { class_names({}, 2); }),
             "data.train names no folder; give one that has a folder for each class with --data");
   const ImageFolders gone{.train = {path("gone")}};
-  EXPECT_EQ(error_of([&] { train_files(gone, 2); }), path("gone") + ": no such folder");
+  EXPECT_EQ(error_of([&] { train_files(gone, class_names(gone, 2)); }),
+            path("gone") + ": no such folder");
   const ImageFolders empty{.train = {root_.string()}};
   EXPECT_EQ(
-      error_of([&] { train_files(empty, 2); }),
+      error_of([&] { train_files(empty, class_names(empty, 2)); }),
       root_.string() + ": there are no folders in it, expected one for each class, with pictures");
   add_classes("a", 2);
   const ImageFolders two{.train = {path("a")}};
-  EXPECT_EQ(error_of([&] { train_files(two, 10); }),
+  EXPECT_EQ(error_of([&] { train_files(two, class_names(two, 10)); }),
             path("a") + ": has folders of 2 classes, the model has 10 (model.num_classes)");
-  EXPECT_EQ(error_of([&] { train_files(two, 1); }),
+  EXPECT_EQ(error_of([&] { train_files(two, class_names(two, 1)); }),
             path("a") + ": has folders of 2 classes, the model has 1 (model.num_classes)");
   const ImageFolders all{.train = {path("a")}, .held_out_per_class = 2};
-  EXPECT_EQ(error_of([&] { train_files(all, 2); }),
+  EXPECT_EQ(error_of([&] { train_files(all, class_names(all, 2)); }),
             path("a/ant") +
                 ": has 2 pictures, none to train on when data.held_out_per_class (2) are held out");
   add("b/dog/0.png");
   const ImageFolders other{.train = {path("a")}, .held_out = {path("b")}};
-  EXPECT_EQ(error_of([&] { held_out_files(other, 2); }),
-            path("b/dog") + ": 'dog' is none of the classes trained on");
+  EXPECT_EQ(error_of([&] { held_out_files(other, class_names(other, 2)); }),
+            path("b") +
+                ": folders and the model's classes must have the same names; folders without a "
+                "class: 'dog'; classes without a folder: 'ant', 'cat'");
   fs::create_directory(root_ / "a" / "empty");
-  EXPECT_EQ(error_of([&] { train_files(two, 3); }),
-            path("a/empty") + ": no picture in it, expected .png, .jpg, .jpeg, .ppm, .pgm");
+  EXPECT_EQ(error_of([&] { train_files(two, class_names(two, 3)); }),
+            path("a/empty") +
+                ": no picture in it, expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF");
 }
 
 ImageNetConfig model_of(int64_t size) {
@@ -139,7 +167,8 @@ ImageNetConfig model_of(int64_t size) {
 
 TEST_F(ImageFolderTest, HeldOutPicturesAreAsEvaluated) {
   add_classes("a", 2);
-  const PictureDataset dataset(train_files({.train = {path("a")}}, 2), model_of(8), 1.0, {});
+  const PictureDataset dataset(train_files({.train = {path("a")}}, {"ant", "cat"}), model_of(8),
+                               1.0, {});
   Rng rng(1);
   const Example example = dataset.get(3, rng);
   EXPECT_EQ(example.at("pixels").sizes(), (std::vector<int64_t>{1, 3, 8, 8}));
@@ -153,7 +182,8 @@ TEST_F(ImageFolderTest, TrainingPicturesComeWithAnother) {
   add_classes("a", 2);
   const AugmentConfig augment{
       .crop = TrainCrop::kShifted, .shift = 0, .randaugment = {.layers = 0}};
-  const PictureDataset dataset(train_files({.train = {path("a")}}, 2), model_of(8), 1.0, augment);
+  const PictureDataset dataset(train_files({.train = {path("a")}}, {"ant", "cat"}), model_of(8),
+                               1.0, augment);
   std::set<int64_t> others;
   for (uint64_t i = 0; i < 50; ++i) {
     Rng rng(1, 0, i);
@@ -175,17 +205,19 @@ TEST_F(ImageFolderTest, TrainingPicturesComeWithAnother) {
 TEST_F(ImageFolderTest, APictureThatCannotBeReadIsNamed) {
   add_classes("a", 3);
   std::ofstream(root_ / "a" / "ant" / "1.png") << "not a picture";
-  const PictureDataset dataset(train_files({.train = {path("a")}}, 2), model_of(8), 1.0, {});
+  const PictureDataset dataset(train_files({.train = {path("a")}}, {"ant", "cat"}), model_of(8),
+                               1.0, {});
   Rng rng(1);
   EXPECT_EQ(error_of([&] { dataset.get(0, rng); }), "no error");
   EXPECT_EQ(error_of([&] { dataset.get(1, rng); }),
-            path("a/ant/1.png") + ": not a picture: expected PNG, JPEG or PPM");
+            path("a/ant/1.png") +
+                ": not a picture: expected PNG, JPEG, PPM, WebP, GIF, BMP, TIFF or AVIF");
   EXPECT_EQ(error_of([&] { dataset.get(2, rng); }), "no error");
 }
 
 TEST_F(ImageFolderTest, CachedPicturesAreReadOnceAndOthersEachTime) {
   add("a/ant/0.png", 10);
-  const std::vector<LabelledFile> files = train_files({.train = {path("a")}}, 1);
+  const std::vector<LabelledFile> files = train_files({.train = {path("a")}}, {"ant"});
   const PictureCache cached(files, 1.0), uncached(files, 0.0);
   const PictureCache small(files, 8 * 8 / 0x1p30);  // a channel's worth
   for (const PictureCache* cache : {&cached, &uncached, &small}) {

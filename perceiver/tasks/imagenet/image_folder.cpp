@@ -1,5 +1,7 @@
 #include "perceiver/tasks/imagenet/image_folder.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -66,13 +68,35 @@ bool by_rule(const ImageFolders& folders) {
   return folders.held_out.empty() && folders.held_out_per_class > 0;
 }
 
-int64_t label_of(const fs::path& folder, const std::vector<std::string>& names) {
-  const std::string name = folder.filename().string();
-  const auto found = std::lower_bound(names.begin(), names.end(), name);
-  if (found == names.end() || *found != name) {
-    fail("{}: '{}' is none of the classes trained on", folder.string(), name);
+std::set<std::string> names_of(const std::vector<fs::path>& class_folders) {
+  std::set<std::string> names;
+  for (const fs::path& folder : class_folders) names.insert(folder.filename().string());
+  return names;
+}
+
+// Those of `names` that `others` lacks, as "'car', 'plane'"; of many the first few.
+std::string lacking(const std::set<std::string>& names, const std::set<std::string>& others) {
+  constexpr size_t kMostNamed = 10;
+  std::vector<std::string> some;
+  size_t count = 0;
+  for (const std::string& name : names) {
+    if (!others.contains(name) && ++count <= kMostNamed) some.push_back("'" + name + "'");
   }
-  return found - names.begin();
+  if (count > kMostNamed) some.push_back(fmt::format("{} more", count - kMostNamed));
+  return some.empty() ? "none" : fmt::format("{}", fmt::join(some, ", "));
+}
+
+[[noreturn]] void fail_to_match(const std::string& place, const std::set<std::string>& folders,
+                                const std::vector<std::string>& classes) {
+  const std::set<std::string> known(classes.begin(), classes.end());
+  fail(
+      "{}: folders and the model's classes must have the same names; folders without a class: {}; "
+      "classes without a folder: {}",
+      place, lacking(folders, known), lacking(known, folders));
+}
+
+int64_t label_of(const fs::path& folder, const std::vector<std::string>& names) {
+  return std::ranges::find(names, folder.filename().string()) - names.begin();
 }
 
 enum class Part { kAll, kAllButLast, kLast };
@@ -92,10 +116,13 @@ void add_files(const fs::path& folder, int64_t label, Part part, int64_t last,
 }
 
 std::vector<LabelledFile> files_of(const std::vector<fs::path>& class_folders,
-                                   const ImageFolders& folders, int64_t num_classes, Part part) {
-  const std::vector<std::string> names = class_names(folders, num_classes);
+                                   const ImageFolders& folders,
+                                   const std::vector<std::string>& names, Part part) {
   std::vector<LabelledFile> files;
   for (const fs::path& folder : class_folders) {
+    if (std::ranges::count(names, folder.filename().string()) == 0) {
+      fail_to_match(folder.parent_path().string(), names_of(class_folders), names);
+    }
     add_files(folder, label_of(folder, names), part, folders.held_out_per_class, files);
   }
   return files;
@@ -103,33 +130,42 @@ std::vector<LabelledFile> files_of(const std::vector<fs::path>& class_folders,
 
 }  // namespace
 
-std::vector<std::string> class_names(const ImageFolders& folders, int64_t num_classes) {
+bool are_wordnet_ids(const std::vector<std::string>& names) {
+  return std::ranges::all_of(names, [](const std::string& name) {
+    return name.size() == 9 && name[0] == 'n' &&
+           name.find_first_not_of("0123456789", 1) == std::string::npos;
+  });
+}
+
+std::vector<std::string> class_names(const ImageFolders& folders, int64_t num_classes,
+                                     const std::vector<std::string>& labels) {
   // Where a model is measured, what it was trained on may not be at hand.
   const bool trained_here =
       folders.held_out.empty() || (!folders.train.empty() && fs::exists(folders.train[0]));
-  std::set<std::string> names;
-  for (const fs::path& folder : trained_here ? train_folders(folders) : held_out_folders(folders)) {
-    names.insert(folder.filename().string());
+  const std::set<std::string> found =
+      names_of(trained_here ? train_folders(folders) : held_out_folders(folders));
+  const std::string& place = trained_here ? folders.train[0] : folders.held_out[0];
+  if (static_cast<int64_t>(found.size()) != num_classes) {
+    fail("{}: has folders of {} classes, the model has {} (model.num_classes)", place, found.size(),
+         num_classes);
   }
-  if (static_cast<int64_t>(names.size()) != num_classes) {
-    fail("{}: has folders of {} classes, the model has {} (model.num_classes)",
-         trained_here ? folders.train[0] : folders.held_out[0], names.size(), num_classes);
-  }
-  return {names.begin(), names.end()};
+  std::vector<std::string> sorted(found.begin(), found.end());
+  if (labels.empty()) return sorted;
+  if (std::set(labels.begin(), labels.end()) == found) return labels;
+  if (!are_wordnet_ids(sorted)) fail_to_match(place, found, labels);
+  return sorted;
 }
 
-std::vector<LabelledFile> train_files(const ImageFolders& folders, int64_t num_classes) {
-  return files_of(train_folders(folders), folders, num_classes,
+std::vector<LabelledFile> train_files(const ImageFolders& folders,
+                                      const std::vector<std::string>& names) {
+  return files_of(train_folders(folders), folders, names,
                   by_rule(folders) ? Part::kAllButLast : Part::kAll);
 }
 
-std::vector<LabelledFile> held_out_files(const ImageFolders& folders, int64_t num_classes) {
-  if (by_rule(folders)) {
-    return files_of(train_folders(folders), folders, num_classes, Part::kLast);
-  }
-  const std::vector<fs::path> classes = held_out_folders(folders);
-  if (classes.empty()) return {};
-  return files_of(classes, folders, num_classes, Part::kAll);
+std::vector<LabelledFile> held_out_files(const ImageFolders& folders,
+                                         const std::vector<std::string>& names) {
+  if (by_rule(folders)) return files_of(train_folders(folders), folders, names, Part::kLast);
+  return files_of(held_out_folders(folders), folders, names, Part::kAll);
 }
 
 }  // namespace perceiver

@@ -12,28 +12,44 @@ namespace perceiver {
 struct ImageFolders {
   // Each has a folder for every class, itself or in its `train` (held out: its `val`).
   std::vector<std::string> train = {};
-  std::vector<std::string> held_out = {};  // empty: as the next line says, else `val` in `train`
-  int64_t held_out_per_class = 0;          // the last pictures of each class, by name
+  std::vector<std::string> held_out = {};
+  int64_t held_out_per_class = 0;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, ImageFolders& c) {
-  visit("train", c.train);
-  visit("held_out", c.held_out);
-  visit("held_out_per_class", c.held_out_per_class, at_least(0));
+  visit(
+      {"train", "Folders to train on; each has a folder for every class, itself or in its 'train'"},
+      c.train);
+  visit({"held_out",
+         "Folders to measure on, likewise (or in 'val'); empty: held_out_per_class, else 'val' in "
+         "train"},
+        c.held_out);
+  visit({"held_out_per_class",
+         "Pictures of each class, the last by name, that are measured on and not trained on"},
+        c.held_out_per_class, at_least(0));
 }
 
-// The names of the folders, in order: a class's label is its place among them. Fails unless there
-// are `num_classes`.
-std::vector<std::string> class_names(const ImageFolders& folders, int64_t num_classes);
+// The names of the folders in the order of the classes: a class's label is its place among them.
+// Where the model has names, `labels`, the order is theirs; else it is the names' own, as it is for
+// ImageNet's folders, which are numbered. Fails unless there are `num_classes`, and they have these
+// names.
+std::vector<std::string> class_names(const ImageFolders& folders, int64_t num_classes,
+                                     const std::vector<std::string>& labels = {});
+
+// Whether all are such as "n01440764".
+bool are_wordnet_ids(const std::vector<std::string>& names);
 
 struct LabelledFile {
   std::filesystem::path path;
   int64_t label;
 };
 
-// Class after class, each in the order of its names. Without held-out pictures: none.
-std::vector<LabelledFile> train_files(const ImageFolders& folders, int64_t num_classes);
-std::vector<LabelledFile> held_out_files(const ImageFolders& folders, int64_t num_classes);
+// Class after class, each in the order of its names. `names` are class_names(). Without held-out
+// pictures: none.
+std::vector<LabelledFile> train_files(const ImageFolders& folders,
+                                      const std::vector<std::string>& names);
+std::vector<LabelledFile> held_out_files(const ImageFolders& folders,
+                                         const std::vector<std::string>& names);
 
 }  // namespace perceiver

@@ -22,7 +22,7 @@ Mix draw_cutmix(int64_t size, Rng& rng);
 void add_mixes(Example& batch, const AugmentConfig& config, Rng& rng);
 
 // The batch of a dataset as a model takes it, on the batch's device, where mixing costs nothing:
-// pixels uint8 [B, K, 3, S, S], labels [B, K], and for K = 2 what add_mixes() adds.
+// pixels [B, K, 3, S, S] in grey levels, labels [B, K], and for K = 2 what add_mixes() adds.
 struct MixedPictures {
   Tensor images;   // [B, 3, S, S], normalised
   Tensor targets;  // [B, classes], probabilities

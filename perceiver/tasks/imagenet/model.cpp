@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/core/count.h"
+
 namespace perceiver {
 namespace {
 
@@ -27,6 +29,7 @@ std::vector<int64_t> resolution_of(const ImageNetConfig& c) {
 }
 
 const ImageNetConfig& checked(const ImageNetConfig& c) {
+  check_pixels("image_size", 1, c.image_size, c.image_size);
   if (c.input == ImageInput::kPatches && c.image_size % c.patch_size != 0) {
     fail("image_size ({}) must be a multiple of patch_size ({})", c.image_size, c.patch_size);
   }
@@ -63,8 +66,10 @@ void ImageNetImpl::register_input() {
     conv_stage_ = register_module(
         "conv_stage", ConvStage(kColours, c.content_channels, c.semantics.conv_padding));
   }
-  if (c.input == ImageInput::kLearned) {
+  if (c.input == ImageInput::kLearned || c.input == ImageInput::kProjected) {
     content_ = register_module("content", Linear(kColours, c.content_channels));
+  }
+  if (c.input == ImageInput::kLearned) {
     positions_ =
         register_module("positions", Embedding(c.image_size * c.image_size, c.position_channels));
     position_projection_ =
@@ -87,6 +92,7 @@ Tensor ImageNetImpl::content_elements(const Tensor& images) {
     case ImageInput::kPatches:
       return pixels_to_patches(images, config_.patch_size);
     case ImageInput::kLearned:
+    case ImageInput::kProjected:
       return content_(pixels_to_elements(images));
     case ImageInput::kFourier:
       break;
@@ -131,13 +137,15 @@ ModelSummary ImageNetImpl::summary() const {
                  .outputs = {1, config_.num_classes}};
   if (!conv_stage_.is_empty()) s.add("input.", {conv_stage_->part(image)});
   if (!content_.is_empty()) {
-    s.add(
-        "input.",
-        {{.name = "content", .parameters = num_parameters(*content_), .flops = content_->flops(m)},
-         {.name = "positions", .parameters = num_parameters(*positions_)},
-         {.name = "position_projection",
-          .parameters = num_parameters(*position_projection_),
-          .flops = position_projection_->flops(m)}});
+    s.add("input.", {{.name = "content",
+                      .parameters = num_parameters(*content_),
+                      .flops = content_->flops(m)}});
+  }
+  if (!positions_.is_empty()) {
+    s.add("input.", {{.name = "positions", .parameters = num_parameters(*positions_)},
+                     {.name = "position_projection",
+                      .parameters = num_parameters(*position_projection_),
+                      .flops = position_projection_->flops(m)}});
   }
   s.add("encoder.", encoder_->parts(m));
   class_decoder_.add_to(s);

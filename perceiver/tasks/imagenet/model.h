@@ -10,24 +10,25 @@ namespace perceiver {
 
 // What an element of the input array is (Tab. 6).
 enum class ImageInput {
-  kFourier,  // a pixel's RGB and 2D Fourier features
-  kLearned,  // a pixel's projected RGB and a learned position, itself projected
-  kConv,     // a feature of the convolution stage and 2D Fourier features
-  kPatches,  // the RGB of a patch's pixels and 2D Fourier features: in the released code alone
+  kFourier,    // a pixel's RGB and 2D Fourier features
+  kProjected,  // a pixel's projected RGB and 2D Fourier features: configuration B by its text
+  kLearned,    // a pixel's projected RGB and a learned position, itself projected
+  kConv,       // a feature of the convolution stage and 2D Fourier features
+  kPatches,    // the RGB of a patch's pixels and 2D Fourier features: in the released code alone
 };
-constexpr std::array<std::string_view, 4> enum_words(ImageInput) {
-  return {"fourier", "learned", "conv", "patches"};
+constexpr std::array<std::string_view, 5> enum_words(ImageInput) {
+  return {"fourier", "projected", "learned", "conv", "patches"};
 }
 
 struct ImageNetConfig {
   int64_t image_size = 224;
-  double crop = 0.875;  // side of the middle square that is looked at, of the picture's shorter one
+  double crop = 0.875;
   ImageInput input = ImageInput::kFourier;
-  int64_t patch_size = 4;  // pixels along a side
+  int64_t patch_size = 4;
   int64_t num_bands = 64;
-  std::optional<int64_t> max_resolution = {};  // of the Fourier features; default: the grid's
-  int64_t content_channels = 64;               // of the convolution stage, or of projected RGB
-  int64_t position_channels = 256;             // of learned positions
+  std::optional<int64_t> max_resolution = {};
+  int64_t content_channels = 64;
+  int64_t position_channels = 256;
   int64_t num_classes = 1000;
   DecodeBy decode_by = DecodeBy::kQuery;
   int64_t query_channels = 1024;
@@ -38,20 +39,30 @@ struct ImageNetConfig {
 
 template <typename Visitor>
 void fields(Visitor& visit, ImageNetConfig& c) {
-  visit("image_size", c.image_size, at_least(1));
-  visit("crop", c.crop, between(0.01, 1.0));
-  visit("input", c.input);
-  visit("patch_size", c.patch_size, at_least(1));
-  visit("num_bands", c.num_bands, at_least(1));
-  visit("max_resolution", c.max_resolution, at_least(1));
-  visit("content_channels", c.content_channels, at_least(1));
-  visit("position_channels", c.position_channels, at_least(1));
-  visit("num_classes", c.num_classes, at_least(1));
-  visit("decode_by", c.decode_by);
-  visit("query_channels", c.query_channels, at_least(1));
-  visit("encoder", c.encoder);
-  visit("decoder", c.decoder);
-  visit("semantics", c.semantics);
+  visit({"image_size", "Pixels of a side of the picture as the model gets it"}, c.image_size,
+        at_least(1));
+  visit({"crop",
+         "Side of the middle square that is looked at, as a share of the picture's shorter side"},
+        c.crop, between(0.01, 1.0));
+  visit({"input",
+         "What an input element is: a pixel with Fourier features, with projected colours, or with "
+         "a learned position; a feature of a convolution; a patch"},
+        c.input);
+  visit({"patch_size", "input patches: pixels along a side"}, c.patch_size, at_least(1));
+  visit({"num_bands", "Frequencies of the Fourier features"}, c.num_bands, at_least(1));
+  visit({"max_resolution", "Resolution the Fourier features are made for; not set: the grid's"},
+        c.max_resolution, at_least(1));
+  visit({"content_channels", "Channels of the convolution stage, or of projected colours"},
+        c.content_channels, at_least(1));
+  visit({"position_channels", "input learned: channels of a position"}, c.position_channels,
+        at_least(1));
+  visit({"num_classes", "Classes the model tells apart"}, c.num_classes, at_least(1));
+  visit({"decode_by", "How classes are read off the latents: by a query, or as their average"},
+        c.decode_by);
+  visit({"query_channels", "Channels of the query (Q)"}, c.query_channels, at_least(1));
+  visit(kEncoderKey, c.encoder);
+  visit(kDecoderKey, c.decoder);
+  visit(kSemanticsKey, c.semantics);
 }
 
 class ImageNetImpl : public torch::nn::Module {

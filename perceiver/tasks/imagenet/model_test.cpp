@@ -28,8 +28,8 @@ ImageNetConfig tiny(ImageInput input, DecodeBy decode_by = DecodeBy::kQuery) {
 
 TEST(ImageNet, LogitsOfEveryVariantHaveTheRightShape) {
   at::NoGradGuard no_grad;
-  for (const ImageInput input :
-       {ImageInput::kFourier, ImageInput::kLearned, ImageInput::kConv, ImageInput::kPatches}) {
+  for (const ImageInput input : {ImageInput::kFourier, ImageInput::kProjected, ImageInput::kLearned,
+                                 ImageInput::kConv, ImageInput::kPatches}) {
     for (const DecodeBy decode_by : {DecodeBy::kQuery, DecodeBy::kAverage}) {
       ImageNet model(tiny(input, decode_by));
       EXPECT_EQ(model(at::randn({2, 3, 16, 16})).sizes(), (std::vector<int64_t>{2, 10}));
@@ -39,8 +39,8 @@ TEST(ImageNet, LogitsOfEveryVariantHaveTheRightShape) {
 
 TEST(ImageNet, OnAGpuBfloat16IsAsExactAsTheModules) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
-  for (const ImageInput input :
-       {ImageInput::kFourier, ImageInput::kLearned, ImageInput::kConv, ImageInput::kPatches}) {
+  for (const ImageInput input : {ImageInput::kFourier, ImageInput::kProjected, ImageInput::kLearned,
+                                 ImageInput::kConv, ImageInput::kPatches}) {
     ErrorsOnAGpu errors;
     for (int64_t draw = 0; draw < ErrorsOnAGpu::kDraws; ++draw) {
       at::manual_seed(draw);
@@ -61,6 +61,20 @@ TEST(ImageNet, InputElementsAreContentThenPosition) {
   EXPECT_TRUE(inputs[0][17].narrow(0, 0, 3).equal(image.select(2, 1).select(2, 1)[0]));
   const Tensor corner = inputs[0][0].narrow(0, 3, 2);
   EXPECT_TRUE(corner.eq(-1).all().item<bool>());
+}
+
+TEST(ImageNet, ProjectedColoursStandBeforeTheSameFourierFeatures) {
+  at::NoGradGuard no_grad;
+  ImageNet plain(tiny(ImageInput::kFourier)), projected(tiny(ImageInput::kProjected));
+  const Tensor image = at::randn({1, 3, 16, 16});
+  const Tensor inputs = projected->input_array(image);
+  ASSERT_EQ(inputs.sizes(), (std::vector<int64_t>{1, 256, 8 + 18}));
+  EXPECT_TRUE(inputs.narrow(2, 8, 18).equal(plain->input_array(image).narrow(2, 3, 18)));
+  const auto weights = projected->named_parameters();
+  const Tensor pixel = image[0].select(1, 2).select(1, 5);  // row 2, column 5
+  const Tensor expected = weights["content.weight"].mv(pixel) + weights["content.bias"];
+  EXPECT_TRUE(inputs[0][2 * 16 + 5].narrow(0, 0, 8).allclose(expected, 1e-5, 1e-6));
+  EXPECT_EQ(projected->summary().parameters(), num_parameters(*projected));
 }
 
 TEST(ImageNet, LearnedPositionsNeedTheModelsSizeAndFourierFeaturesDoNot) {

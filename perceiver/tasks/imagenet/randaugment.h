@@ -10,18 +10,19 @@
 namespace perceiver {
 
 struct RandAugmentConfig {
-  int64_t layers = 4;        // operations a picture; 0: none
-  double magnitude = 5.0;    // of each, up to 10
-  double translate = 100.0;  // pixels at magnitude 10
-  double cutout = 40.0;      // pixels from the middle of the square to its sides, at magnitude 10
+  int64_t layers = 4;
+  double magnitude = 5.0;
+  double translate = 100.0;
+  double cutout = 40.0;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, RandAugmentConfig& c) {
-  visit("layers", c.layers, at_least(0));
-  visit("magnitude", c.magnitude, between(0.0, 10.0));
-  visit("translate", c.translate, at_least(0.0));
-  visit("cutout", c.cutout, at_least(0.0));
+  visit({"layers", "Operations on a picture; 0: none"}, c.layers, at_least(0));
+  visit({"magnitude", "Strength of each operation, up to 10"}, c.magnitude, between(0.0, 10.0));
+  visit({"translate", "Pixels a picture is moved by, at magnitude 10"}, c.translate, at_least(0.0));
+  visit({"cutout", "Pixels from the middle of the grey square to its sides, at magnitude 10"},
+        c.cutout, at_least(0.0));
 }
 
 // A picture is uint8 [3, H, W], contiguous, here and below.

@@ -7,6 +7,8 @@
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/media/image.h"
+#include "perceiver/tasks/settings.h"
+#include "perceiver/tasks/training.h"
 
 namespace perceiver {
 namespace {
@@ -60,12 +62,24 @@ Example first_batch(const Dataset& dataset, int64_t size) {
   return dataset.batch(examples, rng);
 }
 
+TEST_F(ImageNetTaskTest, TheDataMayNameItsOwnBicubic) {
+  const auto own = task(), other = task({"data.bicubic=tensorflow"});
+  const auto batch_of = [](Task& task) {
+    return first_batch(*task.training()->dataset(Split::kTrain), 4);
+  };
+  EXPECT_EQ(batch_of(*own).at("pixels").scalar_type(), at::kByte);
+  const Example floats = batch_of(*other);
+  EXPECT_EQ(floats.at("pixels").scalar_type(), at::kFloat);
+  EXPECT_TRUE(other->training()->loss(floats).sum.isfinite().item<bool>());
+}
+
 // The zeros of a baseline's last layer make all classes equal.
 TEST_F(ImageNetTaskTest, LossOfEqualClassesIsTheLogarithmOfTheirNumber) {
   for (const char* smoothing : {"0.0", "0.1"}) {
     const auto task = this->task(
         {"model.decode_by=\"average\"", fmt::format("train.label_smoothing={}", smoothing)});
-    const Loss loss = task->loss(first_batch(*task->dataset(Split::kTrain), 4));
+    Training& training = *task->training();
+    const Loss loss = training.loss(first_batch(*training.dataset(Split::kTrain), 4));
     EXPECT_EQ(loss.weight.item<double>(), 4.0);
     EXPECT_NEAR((loss.sum / loss.weight).item<double>(), std::log(3.0), 1e-6);
   }
@@ -74,7 +88,7 @@ TEST_F(ImageNetTaskTest, LossOfEqualClassesIsTheLogarithmOfTheirNumber) {
 TEST_F(ImageNetTaskTest, LabelSmoothingTakesFromTheLabelForAllClasses) {
   const auto plain = task({"data.mixup=0.0", "data.cutmix=false"});
   const auto smooth = task({"train.label_smoothing=0.3"});
-  const Example batch = first_batch(*plain->dataset(Split::kTrain), 4);
+  const Example batch = first_batch(*plain->training()->dataset(Split::kTrain), 4);
   at::NoGradGuard no_grad;
   for (const auto& from : plain->model().named_parameters()) {
     smooth->model().named_parameters()[from.key()].copy_(from.value());
@@ -84,24 +98,26 @@ TEST_F(ImageNetTaskTest, LabelSmoothingTakesFromTheLabelForAllClasses) {
   for (int64_t label = 0; label < 3; ++label) {
     Example same = batch;
     same["labels"] = at::full_like(batch.at("labels"), label);
-    even += plain->loss(same).sum.item<double>() / 3.0;
+    even += plain->training()->loss(same).sum.item<double>() / 3.0;
   }
-  EXPECT_NEAR(smooth->loss(batch).sum.item<double>(),
-              0.7 * plain->loss(batch).sum.item<double>() + 0.3 * even, 1e-4);
+  EXPECT_NEAR(smooth->training()->loss(batch).sum.item<double>(),
+              0.7 * plain->training()->loss(batch).sum.item<double>() + 0.3 * even, 1e-4);
 }
 
 TEST_F(ImageNetTaskTest, MeasuresAddUpOverBatches) {
   const auto task = this->task({"data.held_out_per_class=3"});
-  const auto held_out = task->dataset(Split::kEval);
+  Training& training = *task->training();
+  const auto held_out = training.dataset(Split::kEval);
   ASSERT_EQ(held_out->size(), 9);
-  EXPECT_EQ(task->dataset(Split::kTrain)->size(), 3);
+  EXPECT_EQ(training.dataset(Split::kTrain)->size(), 3);
   at::NoGradGuard no_grad;
-  const Measures measures = task->measure(first_batch(*held_out, 9));
-  // The three classes have three pictures each, and five guesses are enough for all.
-  EXPECT_EQ(measures.at("top_5").sum, 9.0);
-  EXPECT_EQ(measures.at("top_1").weight, 9.0);
-  const MainMeasure main = task->main_measure();
-  EXPECT_TRUE(task->report(measures).contains(main.name));
+  const auto evaluator = training.evaluator();
+  evaluator->add(first_batch(*held_out, 9));
+  // Five guesses say nothing where there are three classes.
+  EXPECT_FALSE(evaluator->figures().contains("top_5"));
+  EXPECT_EQ(evaluator->state().at("top_1")[1].item<double>(), 9.0);
+  const MainMeasure main = training.main_measure();
+  EXPECT_TRUE(evaluator->figures().contains(main.name));
   EXPECT_FALSE(main.lower_is_better);
 }
 
@@ -110,35 +126,36 @@ TEST_F(ImageNetTaskTest, FirstGuessesAreCounted) {
   at::NoGradGuard no_grad;
   // A bias on the logits outweighs the picture: class 1 whatever is seen.
   task->model().named_parameters()["decoder.output.bias"].copy_(at::tensor({0.0, 1e4, 0.0}));
-  const Measures measures = task->measure(first_batch(*task->dataset(Split::kEval), 9));
-  EXPECT_EQ(measures.at("top_1").sum, 3.0);
-  EXPECT_NEAR(measures.at("loss").sum, 6e4, 600.0);
+  const auto evaluator = task->training()->evaluator();
+  evaluator->add(first_batch(*task->training()->dataset(Split::kEval), 9));
+  EXPECT_EQ(evaluator->state().at("top_1")[0].item<double>(), 3.0);
+  EXPECT_NEAR(evaluator->state().at("loss")[0].item<double>(), 6e4, 600.0);
 }
 
 TEST_F(ImageNetTaskTest, WithoutHeldOutPicturesThereIsNoDatasetOfThem) {
-  EXPECT_EQ(task()->dataset(Split::kEval), nullptr);
+  EXPECT_EQ(task()->training()->dataset(Split::kEval), nullptr);
 }
 
 TEST_F(ImageNetTaskTest, ClassesAreNamedAfterTheirFoldersUnlessTheseAreNumbers) {
-  EXPECT_EQ(task()->labels(), (std::vector<std::string>{"a", "b", "c"}));
-  EXPECT_TRUE(make_task(File{"tiny.toml", kTiny})->labels().empty());
+  EXPECT_EQ(task()->training()->labels(), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_TRUE(make_task(File{"tiny.toml", kTiny})->training()->labels().empty());
   fs::rename(root_ / "a", root_ / "n01440764");
-  EXPECT_EQ(task()->labels(), (std::vector<std::string>{"b", "c", "n01440764"}));
+  EXPECT_EQ(task()->training()->labels(), (std::vector<std::string>{"b", "c", "n01440764"}));
   fs::rename(root_ / "b", root_ / "n01443537");
   fs::rename(root_ / "c", root_ / "n01484850");
-  EXPECT_TRUE(task()->labels().empty());
+  EXPECT_TRUE(task()->training()->labels().empty());
 }
 
 TEST_F(ImageNetTaskTest, ConfigsKeysAreAllInOneTable) {
-  const auto task = this->task({"data.randaugment.layers=2", "data.crop=\"shifted\"",
-                                "data.cache_gib=0.5", "data.held_out_per_class=1"});
-  const std::string text = task->config();
+  const std::vector<std::string> overrides = {"data.randaugment.layers=2", "data.crop=\"shifted\"",
+                                              "data.cache_gib=0.5", "data.held_out_per_class=1"};
+  const std::string text = read_settings({"tiny.toml", kTiny}, overrides)->text();
   for (const char* line :
        {"data.randaugment.layers = 2\n", "data.crop = 'shifted'\n", "data.cache_gib = 0.5\n",
         "data.held_out_per_class = 1\n", "data.mixup = 0.2\n", "data.min_area = 0.08\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
   }
-  EXPECT_EQ(make_task(File{"again.toml", text})->config(), text);
+  EXPECT_EQ(read_settings({"again.toml", text})->text(), text);
   EXPECT_EQ(error_of([&] { this->task({"data.mixup=2.0"}); }),
             "command line: 'data.mixup' must be at most 1, got 2");
 }

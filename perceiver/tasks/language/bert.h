@@ -2,28 +2,11 @@
 // paper's figures have it, without BERT's extra layer before the logits.
 #pragma once
 
-#include "perceiver/modalities/text.h"
-#include "perceiver/nn/transformer.h"
+#include "perceiver/modalities/bert_trunk.h"
 
 namespace perceiver {
 
-// The defaults are BERT Base's on SentencePiece (Tab. 11).
-struct BertConfig {
-  int64_t vocabulary_size = 32'000;
-  int64_t num_inputs = 512;      // M
-  int64_t input_channels = 768;  // C, through all layers
-  TransformerConfig transformer = {};
-};
-
-template <typename Visitor>
-void fields(Visitor& visit, BertConfig& c) {
-  visit("vocabulary_size", c.vocabulary_size, at_least(1));
-  visit("num_inputs", c.num_inputs, at_least(1));
-  visit("input_channels", c.input_channels, at_least(1));
-  visit("transformer", c.transformer);
-}
-
-class BertImpl : public torch::nn::Module {
+class BertImpl : public BertTrunk {
  public:
   explicit BertImpl(const BertConfig& config);
 
@@ -33,10 +16,6 @@ class BertImpl : public torch::nn::Module {
   ModelSummary summary() const;
 
  private:
-  BertConfig config_;
-  TextInput input_{nullptr};
-  LayerNorm norm_{nullptr};
-  Transformer encoder_{nullptr};
   Tensor bias_;  // [vocabulary]
 };
 TORCH_MODULE(Bert);

@@ -11,10 +11,10 @@ namespace perceiver {
 // The defaults are Hugging Face's around the released bytes model, which is fine-tuned.
 struct TextClassifierConfig {
   int64_t vocabulary_size = ByteTokenizer::kVocabularySize;
-  int64_t num_inputs = 2048;     // M
-  int64_t input_channels = 768;  // C
+  int64_t num_inputs = 2048;
+  int64_t input_channels = 768;
   int64_t num_classes = 2;
-  std::optional<int64_t> query_channels = {};  // default: the latents'
+  std::optional<int64_t> query_channels = {};
   EncoderConfig encoder = {.num_latents = 256,
                            .latent_channels = 1280,
                            .num_blocks = 1,
@@ -27,14 +27,16 @@ struct TextClassifierConfig {
 
 template <typename Visitor>
 void fields(Visitor& visit, TextClassifierConfig& c) {
-  visit("vocabulary_size", c.vocabulary_size, at_least(1));
-  visit("num_inputs", c.num_inputs, at_least(1));
-  visit("input_channels", c.input_channels, at_least(1));
-  visit("num_classes", c.num_classes, at_least(1));
-  visit("query_channels", c.query_channels, at_least(1));
-  visit("encoder", c.encoder);
-  visit("decoder", c.decoder);
-  visit("semantics", c.semantics);
+  visit({"vocabulary_size", "Tokens the tokenizer knows; of bytes: 262"}, c.vocabulary_size,
+        at_least(1));
+  visit({"num_inputs", "Tokens the model reads at once (M)"}, c.num_inputs, at_least(1));
+  visit({"input_channels", "Channels of an input element (C)"}, c.input_channels, at_least(1));
+  visit({"num_classes", "Classes the model tells apart"}, c.num_classes, at_least(1));
+  visit({"query_channels", "Channels of the query (Q); not set: the latents'"}, c.query_channels,
+        at_least(1));
+  visit(kEncoderKey, c.encoder);
+  visit(kDecoderKey, c.decoder);
+  visit(kSemanticsKey, c.semantics);
 }
 
 class TextClassifierImpl : public torch::nn::Module {

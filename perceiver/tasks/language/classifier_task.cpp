@@ -1,23 +1,19 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/modalities/text_file.h"
+#include "perceiver/tasks/experiment.h"
 #include "perceiver/tasks/language/classifier.h"
 #include "perceiver/tasks/language/text_view.h"
-#include "perceiver/tasks/settings.h"
-#include "perceiver/tasks/task.h"
+#include "perceiver/tasks/query.h"
+#include "perceiver/tasks/registry.h"
 
 namespace perceiver {
 namespace {
 
-using Config = Settings<TextClassifierConfig>;
-
-class TextClassification : public Task {
+class TextClassifierTask
+    : public ModelTask<TextClassifier, ModelOnly<TextClassifierConfig>, Application> {
  public:
-  explicit TextClassification(const Config& config) : config_(config), model_(config.model) {}
-
-  torch::nn::Module& model() override { return *model_; }
-
-  ModelSummary summary(Split) const override { return model_->summary(); }
+  using ModelTask::ModelTask;
 
   // -> [B, 1, classes]
   Example random_inputs(int64_t batch) const override {
@@ -28,6 +24,8 @@ class TextClassification : public Task {
   Tensor forward(const Example& inputs, Split) override {
     return model_(inputs.at("ids")).unsqueeze(1);
   }
+
+  InputKind reads() const override { return InputKind::kText; }
 
   Example read(std::span<const File> files) const override {
     return read_bytes(files, config_.model.vocabulary_size, config_.model.num_inputs,
@@ -43,20 +41,19 @@ class TextClassification : public Task {
     return model_->encode(rows.ids, rows.mask);
   }
 
+  Answer answer(const LatentsFile& file, const Query& query,
+                const std::vector<std::string>& labels) override {
+    const Tensor logits = model_->decode(to_model(*model_, file.latents()));
+    return answer_classes(logits.to(at::kFloat).softmax(-1), query, labels);
+  }
+
   std::vector<InputView> views(const Example& inputs) const override {
     return {view_of_bytes(inputs)};
   }
-
- private:
-  Config config_;
-  TextClassifier model_;
 };
 
 }  // namespace
 
-std::unique_ptr<Task> make_text_classifier(const File& config,
-                                           std::span<const std::string> overrides) {
-  return std::make_unique<TextClassification>(read_config<Config>(config, overrides));
-}
+TaskEntry text_classifier_task() { return task_entry<TextClassifierTask>("text_classifier"); }
 
 }  // namespace perceiver

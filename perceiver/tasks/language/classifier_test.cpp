@@ -10,7 +10,7 @@
 #include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
 #include "perceiver/model/flops.h"
-#include "perceiver/tasks/task.h"
+#include "perceiver/tasks/application.h"
 
 namespace perceiver {
 namespace {
@@ -116,14 +116,15 @@ TEST(TextClassifierTask, ReadsFilesAsHuggingFacesTokenizerDoes) {
   const std::unique_ptr<Task> task =
       make_task(read_file(shipped("configs/text_classifier_mini.toml")));
   const std::vector<File> text = {{"a.txt", "good\n"}};
-  const Example inputs = task->read(text);
+  const Example inputs = task->application()->read(text);
   const Tensor ids = at::tensor({4, 'g' + 6, 'o' + 6, 'o' + 6, 'd' + 6, 5});
   EXPECT_TRUE(inputs.at("ids")[0].narrow(0, 0, 6).equal(ids));
-  const Tensor probabilities = task->classify(inputs);
+  const Tensor probabilities = task->application()->classify(inputs);
   EXPECT_NEAR(probabilities.sum().item<double>(), 1.0, 1e-5);
   auto& model = dynamic_cast<TextClassifierImpl&>(task->model());
   EXPECT_TRUE(at::allclose(probabilities, model.forward(ids.unsqueeze(0)).softmax(-1), 1e-4, 1e-6));
-  EXPECT_TRUE(at::allclose(task->encode(inputs), model.encode(ids.unsqueeze(0)), 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(task->application()->encode(inputs), model.encode(ids.unsqueeze(0)),
+                           1e-4, 1e-5));
 }
 
 }  // namespace

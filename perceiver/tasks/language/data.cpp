@@ -10,74 +10,12 @@
 namespace perceiver {
 namespace {
 
-// What SentencePiece writes for a space: the first sign of a piece that begins a word.
-constexpr std::string_view kSpace = "\u2581";
-
-bool is_space(int64_t byte_id) {
-  const int64_t byte = byte_id - ByteTokenizer::kNumSpecial;
-  return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-std::vector<std::pair<int64_t, int64_t>> words_of_bytes(const Ids& ids) {
-  std::vector<std::pair<int64_t, int64_t>> words;
-  const auto size = static_cast<int64_t>(ids.size());
-  for (int64_t begin = 0; begin < size;) {
-    if (is_space(ids[begin])) {
-      ++begin;
-      continue;
-    }
-    int64_t end = begin + 1;
-    while (end < size && !is_space(ids[end])) ++end;
-    words.emplace_back(begin > 0 ? begin - 1 : 0, end);
-    begin = end;
-  }
-  return words;
-}
-
 Tensor to_tensor(const std::vector<int64_t>& values) { return at::tensor(values, at::kLong); }
 
 }  // namespace
 
-MaskingTokenizer::MaskingTokenizer(const std::string& tokenizer) {
-  if (tokenizer != "bytes") tokenizer_ = SentencePieceTokenizer(read_file(tokenizer));
-}
-
-Ids MaskingTokenizer::encode(std::string_view text) const {
-  return std::visit([&](const auto& t) { return t.encode(text); }, tokenizer_);
-}
-
-int64_t MaskingTokenizer::vocabulary_size() const {
-  return std::visit([](const auto& t) { return t.vocabulary_size(); }, tokenizer_);
-}
-
-SpecialIds MaskingTokenizer::special() const {
-  return std::visit([](const auto& t) { return t.special(); }, tokenizer_);
-}
-
-int64_t MaskingTokenizer::most_bytes(int64_t tokens) const {
-  // Pieces have four bytes on average; longer ones in a row are padded for.
-  constexpr int64_t kBytesPerPiece = 16;
-  return std::holds_alternative<ByteTokenizer>(tokenizer_) ? tokens : kBytesPerPiece * tokens;
-}
-
-int64_t MaskingTokenizer::bytes(int64_t id) const {
-  const auto* pieces = std::get_if<SentencePieceTokenizer>(&tokenizer_);
-  if (pieces == nullptr) return 1;
-  const std::string piece = pieces->piece(id);
-  const auto size = static_cast<int64_t>(piece.size());
-  // Its sign for a space is three bytes long, the space is one.
-  return piece.starts_with(kSpace) ? size - 2 : size;
-}
-
-std::vector<std::pair<int64_t, int64_t>> MaskingTokenizer::words(const Ids& ids) const {
-  const auto* pieces = std::get_if<SentencePieceTokenizer>(&tokenizer_);
-  if (pieces == nullptr) return words_of_bytes(ids);
-  std::vector<std::pair<int64_t, int64_t>> words;
-  for (int64_t i = 0; i < static_cast<int64_t>(ids.size()); ++i) {
-    if (words.empty() || pieces->piece(ids[i]).starts_with(kSpace)) words.emplace_back(i, i);
-    words.back().second = i + 1;
-  }
-  return words;
+WindowEdge window_edge(const MaskingTokenizer& tokenizer) {
+  return tokenizer.is_of_bytes() ? WindowEdge::kByte : WindowEdge::kWord;
 }
 
 std::vector<int64_t> masked_positions(const MaskingTokenizer& tokenizer, const Ids& ids,
@@ -112,7 +50,8 @@ int64_t MaskedTextDataset::length_of_example(Rng& rng) const {
 Example MaskedTextDataset::get(int64_t index, Rng& rng) const {
   const int64_t length = length_of_example(rng);
   const std::string text =
-      documents_.window(index, config_.documents_per_example, tokenizer_.most_bytes(length), rng);
+      documents_.window(index, config_.documents_per_example, tokenizer_.most_bytes(length), rng,
+                        window_edge(tokenizer_));
   Ids ids = tokenizer_.encode(text);
   if (std::ssize(ids) > length) ids.resize(length);
   const std::vector<int64_t> positions =
@@ -169,13 +108,17 @@ Documents language_documents(const LanguageDataConfig& config, bool held_out) {
   if (documents.size() == 0) fail("{}: there is no text in it", paths[0]);
   if (own || !config.held_out.empty()) return documents;
   const auto all = documents.size();
-  const auto kept =
-      static_cast<int64_t>(std::ceil(static_cast<double>(all) * (1.0 - config.held_out_share)));
+  const auto share =
+      static_cast<int64_t>(std::floor(static_cast<double>(all) * config.held_out_share));
+  const int64_t kept = all - (config.held_out_share > 0 ? std::max<int64_t>(share, 1) : 0);
   if (held_out && kept == all) {
-    fail("data.held_out_share is {} of {} documents, too little to hold any out",
-         config.held_out_share, all);
+    fail(
+        "data.held_out_share is 0, so that there is nothing to measure on; give a share, or texts "
+        "with data.held_out");
   }
-  if (!held_out && kept == 0) fail("data.held_out_share leaves no documents to train on");
+  if (!held_out && kept == 0)
+    fail("data.held_out_share is {} of {} document{}, which leaves none to train on",
+         config.held_out_share, all, all == 1 ? "" : "s");
   documents.keep(held_out ? kept : 0, held_out ? all : kept);
   return documents;
 }

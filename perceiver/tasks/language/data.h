@@ -2,57 +2,47 @@
 // masked.
 #pragma once
 
-#include <variant>
-
 #include "perceiver/core/config.h"
 #include "perceiver/data/dataset.h"
 #include "perceiver/data/documents.h"
-#include "perceiver/modalities/text.h"
+#include "perceiver/modalities/masking_tokenizer.h"
 
 namespace perceiver {
 
 struct LanguageDataConfig {
-  std::vector<std::string> train = {};     // files and folders of .txt and .jsonl
-  std::vector<std::string> held_out = {};  // the same; empty: a share of `train`
-  double held_out_share = 0.01;            // its last documents
+  std::vector<std::string> train = {};
+  std::vector<std::string> held_out = {};
+  double held_out_share = 0.01;
   DocumentUnit document = DocumentUnit::kLine;
   int64_t documents_per_example = 10;
-  double mask_probability = 0.15;  // of a word
+  double mask_probability = 0.15;
   // Of examples trained on, cut to any length: who only ever saw full texts reads short ones badly.
   double shorter_share = 0.0;
-  std::string tokenizer = "bytes";  // or a SentencePiece model's file
+  std::string tokenizer = "bytes";
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, LanguageDataConfig& c) {
-  visit("train", c.train);
-  visit("held_out", c.held_out);
-  visit("held_out_share", c.held_out_share, between(0.0, 1.0));
-  visit("document", c.document);
-  visit("documents_per_example", c.documents_per_example, at_least(1));
-  visit("mask_probability", c.mask_probability, between(0.0, 1.0));
-  visit("shorter_share", c.shorter_share, between(0.0, 1.0));
-  visit("tokenizer", c.tokenizer);
+  visit({"train", "Files and folders of .txt and .jsonl to train on"}, c.train);
+  visit({"held_out", "Files and folders to measure on; empty: a share of train"}, c.held_out);
+  visit({"held_out_share",
+         "Share of train's documents, the last ones, that is measured on and not trained on"},
+        c.held_out_share, between(0.0, 1.0));
+  visit({"document", "What a document is in a .txt file"}, c.document);
+  visit({"documents_per_example", "Documents that are joined before an example is cut from them"},
+        c.documents_per_example, at_least(1));
+  visit({"mask_probability", "Share of words that are masked"}, c.mask_probability,
+        between(0.0, 1.0));
+  visit({"shorter_share",
+         "Share of training examples cut to any length, so that short texts are learnt too"},
+        c.shorter_share, between(0.0, 1.0));
+  visit({"tokenizer",
+         "bytes, or the file of a SentencePiece model ('perceiver data sentencepiece' makes one)"},
+        c.tokenizer);
 }
 
-// Bytes or SentencePiece, and where words begin in either.
-class MaskingTokenizer {
- public:
-  explicit MaskingTokenizer(const std::string& tokenizer);  // "bytes" or a file
-
-  Ids encode(std::string_view text) const;
-  int64_t vocabulary_size() const;
-  SpecialIds special() const;
-  int64_t most_bytes(int64_t tokens) const;  // of text that so many tokens may need
-  int64_t bytes(int64_t id) const;           // of text that the id stands for
-
-  // [begin, end) of each whitespace-delimited word. The space before a word belongs to it, as in
-  // DeepMind's examples; further spaces belong to none.
-  std::vector<std::pair<int64_t, int64_t>> words(const Ids& ids) const;
-
- private:
-  std::variant<ByteTokenizer, SentencePieceTokenizer> tokenizer_;
-};
+// Bytes can be cut anywhere, as the paper's crops are; half a word has other pieces than a whole.
+WindowEdge window_edge(const MaskingTokenizer& tokenizer);
 
 // Each word masked on its own with this probability, and one at least where there is one.
 // -> positions of the masked ids, in order.

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/data/sentencepiece.h"
-#include "perceiver/tasks/language/model.h"
+#include "perceiver/tasks/language/training.h"
 #include "perceiver/tasks/task.h"
 
 namespace perceiver {
@@ -142,18 +146,22 @@ TEST_F(LanguageDataTest, HeldOutDocumentsAreNotTrainedOn) {
   config.held_out_share = 0.1;
   EXPECT_EQ(language_documents(config, false).size(), 45);
   EXPECT_EQ(language_documents(config, true).size(), 5);
+  config.held_out_share = 0.001;  // of few documents one is held out
+  EXPECT_EQ(language_documents(config, false).size(), 49);
+  EXPECT_EQ(language_documents(config, true).size(), 1);
   config.held_out = config.train;
   EXPECT_EQ(language_documents(config, false).size(), 50);
   EXPECT_EQ(language_documents(config, true).size(), 50);
 }
 
 TEST_F(LanguageDataTest, WhatIsMissingIsSaid) {
-  config.held_out_share = 0.001;
+  config.held_out_share = 0;
   EXPECT_EQ(error_of([&] { language_documents(config, true); }),
-            "data.held_out_share is 0.001 of 50 documents, too little to hold any out");
+            "data.held_out_share is 0, so that there is nothing to measure on; give a share, or "
+            "texts with data.held_out");
   config.held_out_share = 1.0;
   EXPECT_EQ(error_of([&] { language_documents(config, false); }),
-            "data.held_out_share leaves no documents to train on");
+            "data.held_out_share is 1 of 50 documents, which leaves none to train on");
   config.train = {};
   EXPECT_EQ(error_of([&] { language_documents(config, false); }),
             "data.train names no files; give text files or folders of them with --data");
@@ -163,22 +171,98 @@ TEST_F(LanguageDataTest, WhatIsMissingIsSaid) {
             config.train[0] + ": there is no text in it");
 }
 
-TEST_F(LanguageDataTest, MorePiecesThanTheModelKnowsAreRefused) {
+TEST_F(LanguageDataTest, PiecesOfAnotherVocabularyAreRefused) {
   const std::string pieces = trained_pieces();
-  const std::vector<std::string> overrides = {"data.train=['" + config.train[0] + "']",
-                                              "data.tokenizer='" + pieces + "'",
-                                              "model.vocabulary_size=39"};
-  const auto task = make_task(read_file(shipped("configs/language_bytes_mini.toml")), overrides);
-  EXPECT_EQ(error_of([&] { task->dataset(Split::kTrain); }),
-            pieces + ": has 40 ids, more than model.vocabulary_size (39)");
-  ASSERT_EQ(task->companions().size(), 1u);
-  EXPECT_EQ(task->companions()[0].name, "spiece.model");
+  const auto task_of = [&](int64_t vocabulary) {
+    const std::vector<std::string> overrides = {
+        "data.train=['" + config.train[0] + "']", "data.tokenizer='" + pieces + "'",
+        fmt::format("model.vocabulary_size={}", vocabulary)};
+    return make_task(read_file(shipped("configs/language_bytes_mini.toml")), overrides);
+  };
+  const auto error = [&](int64_t vocabulary) {
+    return error_of([&] { task_of(vocabulary)->training()->dataset(Split::kTrain); });
+  };
+  for (const int64_t vocabulary : {39, 45, 262}) {
+    EXPECT_EQ(error(vocabulary),
+              fmt::format("data.tokenizer: '{}' has 40 ids, expected {} as model.vocabulary_size "
+                          "says; name the model's own tokenizer, or set model.vocabulary_size=40",
+                          pieces, vocabulary));
+  }
+  EXPECT_NE(task_of(40)->training()->dataset(Split::kTrain), nullptr);
+  EXPECT_NE(task_of(44)->training()->dataset(Split::kTrain), nullptr);  // 40 are 0.909 of it
+  ASSERT_EQ(task_of(39)->training()->companions().size(), 1u);
+  EXPECT_EQ(task_of(39)->training()->companions()[0].name, "spiece.model");
+}
+
+TEST_F(LanguageDataTest, BytesForAModelOfPiecesAreRefused) {
+  const std::vector<std::string> overrides = {
+      "data.train=['" + config.train[0] + "']", "data.tokenizer=bytes", "model.input_channels=12",
+      "model.transformer={num_layers=1, num_heads=2, mlp_channels=8}"};
+  const auto task = make_task(read_file(shipped("configs/bert_base.toml")), overrides);
+  EXPECT_EQ(error_of([&] { task->training()->dataset(Split::kTrain); }),
+            "data.tokenizer: 'bytes' has 262 ids, expected 32000 as model.vocabulary_size says; "
+            "name the model's SentencePiece file, or set model.vocabulary_size=262");
+}
+
+// Of every config that trains a masked language model: bytes for a model of bytes, and where a file
+// is named, a vocabulary that it is made for (App. F.3: 32,000 pieces).
+TEST_F(LanguageDataTest, ConfigsTrainOnTheirModelsTokens) {
+  std::set<std::string> on_pieces;
+  int configs = 0;
+  for (const fs::path& path : sorted_entries(shipped("configs"))) {
+    const File file = read_file(path);
+    if (path.filename() == "paper.toml") continue;
+    const std::string task = ConfigReader(file, {}).peek("task");
+    if (task != "language" && task != "bert") continue;
+    const auto check = [&](const auto& config) {
+      const bool bytes = config.data.tokenizer == "bytes";
+      if (!bytes) on_pieces.insert(path.stem().string());
+      check_vocabulary(config.data.tokenizer, bytes ? 262 : 32'000, config.model.vocabulary_size);
+      if (path.stem().string().ends_with("_mini")) return;
+      EXPECT_EQ(config.train.steps, 500'000) << path;  // App. F.2
+      EXPECT_EQ(config.train.learning_rate, 1.25e-3) << path;
+    };
+    if (task == "bert") {
+      check(read_config<LanguageExperiment<BertConfig>>(file));
+    } else {
+      check(read_config<LanguageExperiment<LanguageConfig>>(file));
+    }
+    ++configs;
+  }
+  EXPECT_GE(configs, 8);
+  EXPECT_EQ(on_pieces, (std::set<std::string>{"bert_base", "language_sentencepiece"}));
+}
+
+TEST_F(LanguageDataTest, ExamplesOfPiecesAreWholeWords) {
+  const MaskingTokenizer tokenizer(trained_pieces());
+  config.documents_per_example = 3;
+  const MaskedTextDataset dataset(language_documents(config, false), tokenizer, config, 4);
+  const SentencePieceTokenizer pieces(read_file((folder / "spiece.model").string()));
+  std::istringstream text(read_file(config.train[0]).bytes);
+  const std::set<std::string> words{std::istream_iterator<std::string>(text), {}};
+  for (int64_t i = 0; i < 50; ++i) {
+    Rng rng(i);
+    const Example example = dataset.get(i % 45, rng);
+    const Tensor whole =
+        example.at("ids").index_copy(0, example.at("positions"), example.at("targets"));
+    const Ids ids(whole.data_ptr<int64_t>(), whole.data_ptr<int64_t>() + 4);
+    // Four pieces may end inside a word, but not begin there.
+    std::istringstream decoded(pieces.decode(ids));
+    std::string first;
+    decoded >> first;
+    EXPECT_TRUE(std::ranges::any_of(words, [&](const auto& w) { return w.starts_with(first); }))
+        << first;
+  }
 }
 
 TEST_F(LanguageDataTest, PiecesThatCannotBeMadeAreSaid) {
   const std::string error =
       error_of([&] { train_sentencepiece(config.train, folder / "spiece.model", 5000); });
   EXPECT_TRUE(error.starts_with("sentencepiece cannot make 5000 pieces of these texts: ")) << error;
+  // Seven pieces are special, and the texts have more than one character.
+  EXPECT_EQ(error_of([&] { train_sentencepiece(config.train, folder / "spiece.model", 8); }),
+            "sentencepiece cannot make 8 pieces of these texts: every character needs a piece, and "
+            "there are more of them; take a larger --vocabulary");
 }
 
 // What training decodes, only the masked positions, is what decoding all gives there.
@@ -187,13 +271,16 @@ TEST_F(LanguageDataTest, LossIsTheCrossEntropyOfMaskedPositions) {
   at::manual_seed(1);
   const std::vector<std::string> overrides = {"data.train=['" + config.train[0] + "']"};
   const auto task = make_task(read_file(shipped("configs/language_bytes_mini.toml")), overrides);
-  const auto dataset = task->dataset(Split::kTrain);
+  Training& training = *task->training();
+  const auto dataset = training.dataset(Split::kTrain);
   Rng one(1), two(2);
   const Example batch = dataset->batch({dataset->get(0, one), dataset->get(1, two)}, one);
-  const Loss loss = task->loss(batch);
-  const Measures measures = task->measure(batch);
-  EXPECT_NEAR(measures.at("loss").sum, loss.sum.item<double>(), 1e-2);
-  EXPECT_EQ(measures.at("loss").weight, loss.weight.item<double>());
+  const Loss loss = training.loss(batch);
+  const auto evaluator = training.evaluator();
+  evaluator->add(batch);
+  const Tensor measured = evaluator->state().at("loss");
+  EXPECT_NEAR(measured[0].item<double>(), loss.sum.item<double>(), 1e-2);
+  EXPECT_EQ(measured[1].item<double>(), loss.weight.item<double>());
   EXPECT_EQ(loss.weight.item<int64_t>(), batch.at("targets").ne(kNoTarget).sum().item<int64_t>());
   auto& model = dynamic_cast<LanguageImpl&>(task->model());
   const Tensor all = model.forward(batch.at("ids"), batch.at("mask")).log_softmax(-1);

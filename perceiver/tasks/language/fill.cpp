@@ -3,21 +3,19 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "perceiver/core/error.h"
+#include "perceiver/modalities/text_file.h"
+#include "perceiver/tasks/language/masks.h"
 
 namespace perceiver {
 namespace {
 
-std::vector<std::string> split_at_masks(std::string_view text) {
-  std::vector<std::string> runs;
-  for (size_t begin = 0;;) {
-    const size_t end = text.find(kMissingWord, begin);
-    runs.emplace_back(text.substr(begin, end - begin));
-    if (end == text.npos) return runs;
-    begin = end + kMissingWord.size();
-  }
-}
+// The letters of a word depend on each other, and the model tells each on its own: their product
+// understates a word that there is, by about so much a letter. Of 640 held-out sentences, 0.3 to
+// 0.5 gave the most right words.
+constexpr double kDependence = 0.3;
 
 // A byte model was trained with the space itself masked; for pieces any space will do, and the
 // beginning of the text counts as one.
@@ -26,7 +24,20 @@ bool is_after_space(const std::string& run, const WordTokens& tokens) {
   return run.empty() || run.find_last_of(" \t\n") == run.size() - 1;
 }
 
+bool is_no_letter(char byte) {
+  const auto b = static_cast<unsigned char>(byte);
+  return b < 0x80 && !std::isalnum(b);
+}
+
 bool is_glued(const std::string& run) { return !run.empty() && !std::isspace(run.front() & 0xFF); }
+
+// Whether bytes that end one run and begin the next leave room for a whole word between them.
+bool ends_word(const std::string& run) {
+  return run.empty() || (run.back() != '-' && run.back() != '\'' && is_no_letter(run.back()));
+}
+bool begins_after_word(const std::string& run) {
+  return run.empty() || (run.front() != '-' && is_no_letter(run.front()));
+}
 
 // A text, some of whose words are known by now: run, mask, run, mask … run.
 struct OpenText {
@@ -85,13 +96,9 @@ std::vector<int64_t> span_lengths(const WordTokens& tokens, const FillOptions& o
   return lengths;
 }
 
-// One text for each length of span, and what the model says of its masked positions.
-std::vector<Word> words_for(const OpenText& text, size_t mask, const WordTokens& tokens,
-                            const MaskedModel& model, const FillOptions& options) {
-  const bool after_space = is_after_space(text.runs[mask], tokens);
-  const auto lengths = span_lengths(tokens, options, after_space, model.num_inputs);
-  const Surroundings around =
-      nearest_tokens(surroundings(text, mask, tokens), model.num_inputs - lengths.back(), tokens);
+// What the model says of a span of each length: log-probabilities [lengths, longest, vocabulary].
+Tensor ask(const Surroundings& around, const std::vector<int64_t>& lengths,
+           const WordTokens& tokens, const MaskedModel& model) {
   const auto begin = static_cast<int64_t>(around.before.size());
   std::vector<Ids> texts;
   for (const int64_t length : lengths) {
@@ -105,27 +112,67 @@ std::vector<Word> words_for(const OpenText& text, size_t mask, const WordTokens&
   // A shorter span asks for its last position again.
   const Tensor positions =
       begin + at::arange(lengths.back()).unsqueeze(0).minimum(length - 1);  // [B, O]
-  const Tensor log_probabilities =
-      model.log_probabilities(pad_or_crop(texts, longest, tokens.special.pad), positions);
+  return model.log_probabilities(pad_or_crop(texts, longest, tokens.special.pad), positions);
+}
+
+// The best `top` words of all, each once: pieces may spell a word in more than one way.
+std::vector<Word> best_words(std::vector<Word> words, int64_t top) {
+  std::ranges::stable_sort(words, std::greater(), &Word::log_probability);
+  std::vector<Word> best;
+  for (Word& word : words) {
+    if (std::ssize(best) == top) break;
+    if (std::ranges::find(best, word.text, &Word::text) == best.end()) {
+      best.push_back(std::move(word));
+    }
+  }
+  return best;
+}
+
+// As shares of the probability of all of them.
+void normalise(std::vector<Word>& words) {
+  double sum = 0.0;
+  for (const Word& word : words) sum += std::exp(word.log_probability);
+  for (Word& word : words) word.log_probability -= std::log(sum);
+}
+
+std::vector<Word> words_for(const OpenText& text, size_t mask, const WordTokens& tokens,
+                            const MaskedModel& model, const FillOptions& options) {
+  const bool after_space = is_after_space(text.runs[mask], tokens);
+  const bool known_only = !tokens.known.empty() && !options.num_bytes &&
+                          ends_word(text.runs[mask]) && begins_after_word(text.runs[mask + 1]);
+  const auto lengths = span_lengths(tokens, options, after_space, model.num_inputs);
+  const Surroundings around =
+      nearest_tokens(surroundings(text, mask, tokens), model.num_inputs - lengths.back(), tokens);
+  const Tensor log_probabilities = ask(around, lengths, tokens, model);
+  const int64_t space = tokens.are_bytes && after_space ? 1 : 0;
   std::vector<Word> words;
   for (size_t i = 0; i < lengths.size(); ++i) {
+    const Tensor rows = log_probabilities[static_cast<int64_t>(i)].narrow(0, 0, lengths[i]);
+    const int64_t letters = lengths[i] - space;
+    double prior = options.num_bytes ? 0.0 : log_share_of_length(tokens, letters);
+    if (known_only) prior += kDependence * static_cast<double>(letters);
     // Who says how many bytes a word has counts the comma after it too.
-    for (const Word& word :
-         likeliest_words(log_probabilities[i].narrow(0, 0, lengths[i]), tokens, after_space,
-                         options.top, options.num_bytes.has_value())) {
-      // Pieces may spell a word in more than one way.
-      const auto known = std::ranges::find(words, word.text, &Word::text);
-      if (known == words.end()) {
-        words.push_back(word);
-      } else {
-        known->score = std::max(known->score, word.score);
-      }
+    for (Word& word : known_only ? tokens.known.scored(rows.slice(0, space))
+                                 : likeliest_words(rows, tokens, after_space, options.top,
+                                                   options.num_bytes.has_value())) {
+      word.log_probability += prior;
+      words.push_back(std::move(word));
     }
   }
   if (words.empty()) fail("no word that the model knows fits [MASK] {}", text.masks[mask] + 1);
-  std::ranges::stable_sort(words, std::greater(), &Word::score);
-  words.resize(std::min<size_t>(words.size(), options.top));
-  return words;
+  if (known_only) normalise(words);
+  return best_words(std::move(words), options.top);
+}
+
+void check_masks(std::string_view text, int64_t num_masks, const WordTokens& tokens,
+                 const MaskedModel& model) {
+  if (text.empty()) fail("the text is empty; write [MASK] where a word is missing");
+  if (num_masks == 0) fail("the text has no [MASK]; write it where a word is missing");
+  const int64_t most = std::max<int64_t>(model.num_inputs / tokens.typical, 1);
+  if (num_masks > most) {
+    fail("the text has {} [MASK]s, at most {} fit the model's {} {}; split it", num_masks, most,
+         model.num_inputs, tokens.are_bytes ? "bytes" : "tokens");
+  }
 }
 
 void put_in_place(OpenText& text, size_t mask, const std::string& word) {
@@ -138,6 +185,7 @@ void put_in_place(OpenText& text, size_t mask, const std::string& word) {
 
 MaskedModel masked_model(LanguageImpl& model) {
   return {model.config().num_inputs, [&](const TokenBatch& texts, const Tensor& positions) {
+            const at::NoGradGuard no_grad;
             const at::Device device = model.parameters().front().device();
             const Tensor latents = model.encode(texts.ids, texts.mask.to(device));
             const Tensor logits = model.decode(latents, positions);
@@ -145,16 +193,7 @@ MaskedModel masked_model(LanguageImpl& model) {
           }};
 }
 
-void check_masks(std::string_view text, const WordTokens& tokens, const MaskedModel& model,
-                 const FillOptions& options) {
-  if (text.empty()) fail("the text is empty; write [MASK] where a word is missing");
-  const auto num_masks = std::ssize(split_at_masks(text)) - 1;
-  if (num_masks == 0) fail("the text has no [MASK]; write it where a word is missing");
-  const int64_t most = std::max<int64_t>(model.num_inputs / tokens.typical, 1);
-  if (num_masks > most) {
-    fail("the text has {} [MASK]s, at most {} fit the model's {} {}; split it", num_masks, most,
-         model.num_inputs, tokens.are_bytes ? "bytes" : "tokens");
-  }
+void check_options(const FillOptions& options, const WordTokens& tokens, const MaskedModel& model) {
   if (!options.num_bytes) return;
   if (!tokens.are_bytes) fail("--bytes: this model's words are made of pieces, not of bytes");
   if (*options.num_bytes >= model.num_inputs) {
@@ -165,9 +204,11 @@ void check_masks(std::string_view text, const WordTokens& tokens, const MaskedMo
 
 FilledText fill(std::string_view text, const WordTokens& tokens, const MaskedModel& model,
                 const FillOptions& options) {
-  check_masks(text, tokens, model, options);
-  OpenText open{split_at_masks(text), {}};
-  const std::vector<std::string> runs = open.runs;
+  const std::vector<std::string_view> split = split_at_masks(text);
+  const std::vector<std::string> runs(split.begin(), split.end());
+  check_masks(text, std::ssize(runs) - 1, tokens, model);
+  check_options(options, tokens, model);
+  OpenText open{runs, {}};
   std::vector<FilledMask> masks(runs.size() - 1);
   for (size_t i = 0; i < masks.size(); ++i) open.masks.push_back(i);
   for (int64_t step = 1; !open.masks.empty(); ++step) {
@@ -176,7 +217,7 @@ FilledText fill(std::string_view text, const WordTokens& tokens, const MaskedMod
       found.push_back(words_for(open, i, tokens, model, options));
     }
     const auto surest = std::ranges::max_element(
-        found, {}, [](const std::vector<Word>& words) { return words.front().score; });
+        found, {}, [](const std::vector<Word>& words) { return words.front().log_probability; });
     const size_t mask = surest - found.begin();
     masks[open.masks[mask]] = {*surest, 0, step};
     put_in_place(open, mask, surest->front().text);
@@ -187,6 +228,15 @@ FilledText fill(std::string_view text, const WordTokens& tokens, const MaskedMod
     filled.text += filled.masks[i].words.front().text + runs[i + 1];
   }
   return filled;
+}
+
+std::vector<int64_t> letters_of_missing_words(LanguageImpl& model, std::span<const File> files) {
+  std::vector<int64_t> letters;
+  if (files.size() != 1 || split_at_masks(files[0].bytes).size() == 1) return letters;
+  const FilledText filled =
+      fill(text_in(files[0]), word_tokens(ByteTokenizer()), masked_model(model), {.top = 1});
+  for (const FilledMask& mask : filled.masks) letters.push_back(std::ssize(mask.words[0].text));
+  return letters;
 }
 
 int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options) {

@@ -2,17 +2,15 @@
 //
 // Every length of word that is tried is a text of its own, masked from the space before the word
 // on (the DeepMind colab found that better by far: the space belongs to the word), and only the
-// masked positions are decoded. Words of all lengths are ranked by the mean log-probability of
-// their tokens. That of the space is left out: no other byte may stand there, and a term that is
-// always near 0 would halve what a word of one letter costs.
+// masked positions are decoded. A word's probability is that of its length, times that of each of
+// its tokens: a mean over the tokens would favour short words. Of a byte model with a list of words
+// (word_list.h) only these count, and their probabilities add up to 1.
 #pragma once
 
 #include "perceiver/tasks/language/model.h"
 #include "perceiver/tasks/language/words.h"
 
 namespace perceiver {
-
-inline constexpr std::string_view kMissingWord = "[MASK]";
 
 // What fill() asks of a model.
 struct MaskedModel {
@@ -39,16 +37,17 @@ struct FilledText {
   std::vector<FilledMask> masks;  // as they follow each other in the text
 };
 
-// Fails where there is nothing to fill in, or too much: what fill() would complain of, before any
-// work is done.
-void check_masks(std::string_view text, const WordTokens& tokens, const MaskedModel& model,
-                 const FillOptions& options = {});
+// Fails where no text can be filled so.
+void check_options(const FillOptions& options, const WordTokens& tokens, const MaskedModel& model);
 
-// A [MASK] is a word. Several are filled one at a time, the surest first, and the model reads the
-// text again with it in place; words not filled yet stand there as masks of a typical length. Of a
-// text longer than the model's, each mask gets what surrounds it.
+// A [MASK] (masks.h) is a word. Several are filled one at a time, the surest first, and the model
+// reads the text again with it in place; words not filled yet stand there as masks of a typical
+// length. Of a text longer than the model's, each mask gets what surrounds it.
 FilledText fill(std::string_view text, const WordTokens& tokens, const MaskedModel& model,
                 const FillOptions& options = {});
+
+// Letters of the best word for each [MASK] of a user's text, in bytes; none of a pair of texts.
+std::vector<int64_t> letters_of_missing_words(LanguageImpl& model, std::span<const File> files);
 
 // How many texts fill() has the model encode, at most.
 int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options);

@@ -3,7 +3,18 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "perceiver/tasks/language/masks.h"
+
 namespace perceiver {
+
+// How a byte continues the text of a word: a run of masks is one "[MASK]".
+static std::string shown(int64_t id, const PlacedWord& word) {
+  if (id != ByteTokenizer::kMask) {
+    return std::string(1, static_cast<char>(id - ByteTokenizer::kNumSpecial));
+  }
+  const bool goes_on = !word.ids.empty() && word.ids.back() == ByteTokenizer::kMask;
+  return goes_on ? "" : std::string(kMissingWord);
+}
 
 std::vector<PlacedWord> words_of(const Tensor& ids) {
   const Tensor rows = ids.to(at::kLong).contiguous();
@@ -12,13 +23,14 @@ std::vector<PlacedWord> words_of(const Tensor& ids) {
   bool inside = false;
   for (int64_t row = 0; row < id.size(0); ++row) {
     for (int64_t position = 0; position < id.size(1); ++position) {
-      const int64_t byte = id[row][position] - ByteTokenizer::kNumSpecial;
-      if (byte < 0) continue;
+      const int64_t here = id[row][position], byte = here - ByteTokenizer::kNumSpecial;
+      if (byte < 0 && here != ByteTokenizer::kMask) continue;
       const bool space = byte == ' ' || (byte >= '\t' && byte <= '\r');
       if (!space && !inside) words.emplace_back();
       inside = !space;
       if (space) continue;
-      words.back().text.push_back(static_cast<char>(byte));
+      words.back().text += shown(here, words.back());
+      words.back().ids.push_back(here);
       words.back().bytes.push_back({row, position});
     }
   }

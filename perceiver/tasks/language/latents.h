@@ -1,6 +1,8 @@
 // The latents of a text, and the bytes of any of its words asked of them (paper, Sec. 4.1).
 #pragma once
 
+#include <algorithm>
+
 #include "perceiver/tasks/language/model.h"
 
 namespace perceiver {
@@ -11,8 +13,11 @@ struct BytePlace {
 };
 
 struct PlacedWord {
-  std::string text;
+  std::string text;  // "[MASK]" where letters of it are masked
+  Ids ids;           // of its bytes
   std::vector<BytePlace> bytes;
+
+  bool is_missing() const { return std::ranges::find(ids, ByteTokenizer::kMask) != ids.end(); }
 };
 
 // The words of a text of bytes, ids [rows, m]: what stands between white space.

@@ -7,8 +7,9 @@
 #include "perceiver/kernels/attention.h"
 #include "perceiver/modalities/text_file.h"
 #include "perceiver/model/flops.h"
+#include "perceiver/tasks/application.h"
+#include "perceiver/tasks/language/masks.h"
 #include "perceiver/tasks/language/tiny_test.h"
-#include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
@@ -27,6 +28,30 @@ TEST(WordsOf, StandBetweenWhiteSpaceInAnyRow) {
   EXPECT_LT(words[3].bytes.front().row, words[3].bytes.back().row);
 }
 
+TEST(WordsOf, LettersThatAreMaskedAreOneMissingWord) {
+  const std::vector<File> text = {{"a.txt", "the [MASK], un<mask>able"}};
+  const std::vector<PlacedWord> words = words_of(read_masked_bytes(text, 262, 30).at("ids"));
+  ASSERT_EQ(words.size(), 3u);
+  EXPECT_FALSE(words[0].is_missing());
+  EXPECT_EQ(words[1].text, "[MASK],");
+  EXPECT_EQ(words[1].bytes.size(), 6u);
+  EXPECT_TRUE(words[1].is_missing());
+  EXPECT_EQ(words[2].text, "un[MASK]able");
+}
+
+// The model reads masks, not the letters of "[MASK]", and the space before them is one.
+TEST(LanguageTask, EncodesAMissingWordAsMasks) {
+  at::NoGradGuard no_grad;
+  const std::unique_ptr<Task> task =
+      make_task(read_file(shipped("configs/language_bytes_mini.toml")));
+  Ids ids = ByteTokenizer().encode("the xxxxx of");
+  std::fill_n(ids.begin() + 3, 6, ByteTokenizer::kMask);
+  const std::vector<File> text = {{"a.txt", "the [MASK] of"}};
+  const Tensor latents = task->application()->encode(task->application()->read(text));
+  auto& model = dynamic_cast<LanguageImpl&>(task->model());
+  EXPECT_TRUE(at::allclose(latents, model.encode(at::tensor(ids).unsqueeze(0)), 1e-4, 1e-5));
+}
+
 TEST(LanguageTask, ReadsAndEncodesFiles) {
   at::NoGradGuard no_grad;
   const std::vector<File> text = {{"a.txt", "Paris is the capital"}};
@@ -34,13 +59,13 @@ TEST(LanguageTask, ReadsAndEncodesFiles) {
       make_task(read_file(shipped("configs/language_bytes_mini.toml")));
   const Tensor ids = at::tensor(ByteTokenizer().encode(text[0].bytes)).unsqueeze(0);
   auto& model = dynamic_cast<LanguageImpl&>(task->model());
-  const Tensor latents = task->encode(task->read(text));
+  const Tensor latents = task->application()->encode(task->application()->read(text));
   EXPECT_TRUE(at::allclose(latents, model.encode(ids), 1e-4, 1e-5));
   const File bert{"bert.toml",
                   "task = \"bert\"\nmodel.vocabulary_size = 262\n"
                   "model.transformer = { num_layers = 1 }"};
   const std::unique_ptr<Task> baseline = make_task(bert);
-  EXPECT_EQ(error_of([&] { baseline->encode(baseline->read(text)); }),
+  EXPECT_EQ(error_of([&] { baseline->application()->encode(baseline->application()->read(text)); }),
             "models of this task have no latents");
 }
 

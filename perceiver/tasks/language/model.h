@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 2> enum_words(PlaceInit) { return {"rando
 // The defaults are the released bytes model's (Tab. 11).
 struct LanguageConfig {
   int64_t vocabulary_size = ByteTokenizer::kVocabularySize;
-  int64_t num_inputs = 2048;     // M, and as many queries
-  int64_t input_channels = 768;  // C, and the queries': the tied embedding reads the outputs
+  int64_t num_inputs = 2048;
+  int64_t input_channels = 768;
   EncoderConfig encoder = {.num_latents = 256,
                            .latent_channels = 1280,
                            .num_blocks = 1,
@@ -40,14 +40,24 @@ struct LanguageConfig {
 
 template <typename Visitor>
 void fields(Visitor& visit, LanguageConfig& c) {
-  visit("vocabulary_size", c.vocabulary_size, at_least(1));
-  visit("num_inputs", c.num_inputs, at_least(1));
-  visit("input_channels", c.input_channels, at_least(1));
-  visit("encoder", c.encoder);
-  visit("decoder", c.decoder);
-  visit("token_init_scale", c.token_init_scale, at_least(0.0));
-  visit("place_init", c.place_init);
-  visit("semantics", c.semantics);
+  visit({"vocabulary_size", "Tokens the tokenizer knows; of bytes: 262"}, c.vocabulary_size,
+        at_least(1));
+  visit({"num_inputs", "Tokens the model reads at once (M), and as many queries"}, c.num_inputs,
+        at_least(1));
+  visit({"input_channels",
+         "Channels of an input element (C), and of the queries: the tied embedding reads the "
+         "outputs"},
+        c.input_channels, at_least(1));
+  visit(kEncoderKey, c.encoder);
+  visit(kDecoderKey, c.decoder);
+  visit({"token_init_scale",
+         "Width of the token vectors at the start of training, in multiples of the usual"},
+        c.token_init_scale, at_least(0.0));
+  visit({"place_init",
+         "What the vectors of places start as: random, as the paper's, or sinusoids, so that "
+         "neighbours begin alike"},
+        c.place_init);
+  visit(kSemanticsKey, c.semantics);
 }
 
 class LanguageImpl : public torch::nn::Module {

@@ -9,7 +9,7 @@ namespace perceiver {
 static std::string text_of(int64_t id) {
   switch (id) {
     case ByteTokenizer::kMask:
-      return "[MASK]";
+      return "_";  // one for each letter of a missing word
     case ByteTokenizer::kCls:
       return "[CLS]";
     case ByteTokenizer::kSep:

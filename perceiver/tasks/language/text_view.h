@@ -1,6 +1,6 @@
 #pragma once
 
-#include "perceiver/tasks/task.h"
+#include "perceiver/tasks/application.h"
 
 namespace perceiver {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "perceiver/modalities/text.h"
+#include "perceiver/tasks/language/word_list.h"
 
 namespace perceiver {
 
@@ -16,7 +17,7 @@ using Tokenizer = std::variant<ByteTokenizer, SentencePieceTokenizer>;
 
 struct Word {
   std::string text;
-  double score;  // mean log-probability of its tokens; a space before it is given, and not counted
+  double log_probability;  // a space before it is given, and not counted
 };
 
 // What a token may stand beside in a word.
@@ -41,13 +42,18 @@ struct WordTokens {
   std::function<bool(int64_t id, const TokenPlace& place)> fits;
   std::function<std::string(std::span<const int64_t> ids)> text;  // of a word, without the space
   std::function<bool(int64_t id)> begins_character;  // whether a text may be cut before it
+
+  WordList known = {};  // words of bytes that are tried where a whole word is missing; empty: any
 };
 
 WordTokens word_tokens(const Tokenizer& tokenizer);
 
+// How likely a word is to have so many tokens, the space before it not counted.
+double log_share_of_length(const WordTokens& tokens, int64_t length);
+
 // log_probabilities [tokens, vocabulary], float, on the CPU -> the best `top` words of so many
-// tokens, the best first; fewer where the tokens make fewer. With `any_marks`, marks at their ends
-// are part of them.
+// tokens, given that it has so many, the best first; fewer where the tokens make fewer. With
+// `any_marks`, marks at their ends are part of them.
 std::vector<Word> likeliest_words(const Tensor& log_probabilities, const WordTokens& tokens,
                                   bool after_space, int64_t top, bool any_marks = false);
 

@@ -5,8 +5,8 @@
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/media/clip_test.h"
+#include "perceiver/tasks/application.h"
 #include "perceiver/tasks/multimodal/model.h"
-#include "perceiver/tasks/task.h"
 
 namespace perceiver {
 namespace {
@@ -100,9 +100,9 @@ TEST_F(ClipTest, InputsAreInTheModelsRangeAndDtype) {
 TEST_F(ClipTest, TheTaskClassifiesEachChunkByItsDecodedLabel) {
   const auto task = make_task({"multimodal.toml", kConfig});
   const std::vector<File> files = {drawn_clip({.num_frames = 37, .samples = tone()})};
-  const Example inputs = task->read(files);
+  const Example inputs = task->application()->read(files);
   EXPECT_EQ(inputs.at("image").sizes(), (std::vector<int64_t>{3, 16, 3, 8, 8}));
-  const Tensor probabilities = task->classify(inputs);
+  const Tensor probabilities = task->application()->classify(inputs);
   EXPECT_EQ(probabilities.sizes(), (std::vector<int64_t>{3, 11}));
   EXPECT_TRUE(at::allclose(probabilities.sum(1), at::ones({3})));
 
@@ -110,19 +110,19 @@ TEST_F(ClipTest, TheTaskClassifiesEachChunkByItsDecodedLabel) {
   const Modalities batch =
       clip_inputs(inputs.at("image"), inputs.at("audio"), 11, at::TensorOptions(at::kFloat));
   const Tensor latents = model.encode(batch, model.hide({"label"}, 3));
-  EXPECT_TRUE(at::allclose(task->encode(inputs), latents, 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(task->application()->encode(inputs), latents, 1e-4, 1e-5));
   EXPECT_TRUE(
       at::allclose(probabilities, model.decode_all(latents).at("label").softmax(1), 1e-4, 1e-5));
 
   task->model().to(at::kBFloat16);
-  EXPECT_EQ(task->encode(inputs).scalar_type(), at::kBFloat16);
-  EXPECT_TRUE(at::allclose(task->classify(inputs), probabilities, 0.0, 0.05));
+  EXPECT_EQ(task->application()->encode(inputs).scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(at::allclose(task->application()->classify(inputs), probabilities, 0.0, 0.05));
 }
 
 TEST_F(ClipTest, WhatTheTaskCannotReadIsNamed) {
   const auto task = make_task({"multimodal.toml", kConfig});
   const auto reading = [&](const std::vector<File>& files) {
-    return error_of([&] { task->read(files); });
+    return error_of([&] { task->application()->read(files); });
   };
   const File silent = drawn_clip({.num_frames = 3});
   EXPECT_EQ(reading({silent}), "clip.mp4: has no sound, expected a clip with sound");

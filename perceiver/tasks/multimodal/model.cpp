@@ -260,6 +260,9 @@ ModelSummary MultimodalImpl::summary(const ModalitySizes& num_queries) const {
   s.add("query.", {{.name = "label", .parameters = num_parameters(*label_query_)},
                    {.name = "padding", .parameters = num_parameters(*query_padding_)}});
   s.add("", perceiver_->parts(m, o));
+  if (const auto pixels = grids_.at("image")->inference()) {  // nearly all queries
+    std::ranges::find(s.parts, "decoder.cross_attend", &Part::name)->inference = pixels;
+  }
   for (const auto& [name, head] : heads_) {
     s.add("heads.", {{.name = name,
                       .parameters = num_parameters(*head),

@@ -1,21 +1,21 @@
-#include "perceiver/tasks/task.h"
-
 #include <ATen/ATen.h>
 
 #include <functional>
 
 #include "perceiver/core/error.h"
+#include "perceiver/tasks/experiment.h"
 #include "perceiver/tasks/multimodal/clip.h"
 #include "perceiver/tasks/multimodal/model.h"
-#include "perceiver/tasks/settings.h"
+#include "perceiver/tasks/multimodal/query.h"
+#include "perceiver/tasks/registry.h"
 
 namespace perceiver {
 namespace {
 
-using Config = Settings<MultimodalConfig>;
-
-class MultimodalTask : public Task {
+class MultimodalTask : public Application {
  public:
+  using Config = ModelOnly<MultimodalConfig>;
+
   explicit MultimodalTask(const Config& config) : config_(config), model_(config.model) {}
 
   torch::nn::Module& model() override { return *model_; }
@@ -48,6 +48,8 @@ class MultimodalTask : public Task {
     return outputs;
   }
 
+  InputKind reads() const override { return InputKind::kClip; }
+
   // -> image uint8 [chunks, T, 3, H, W], audio [chunks, S] in [-1, 1]
   Example read(std::span<const File> files) const override {
     if (files.size() != 1) fail("expected one clip, got {} files", files.size());
@@ -72,6 +74,19 @@ class MultimodalTask : public Task {
 
   Tensor encode(const Example& inputs) override {
     return each_chunk(inputs, [](const Tensor& latents) { return latents; });
+  }
+
+  void encode_files(std::span<const File> files, LatentsFile& file, const Hooks& hooks) override {
+    encode_chunks(*model_, files, file, hooks);
+  }
+
+  std::vector<std::string> questions() const override {
+    return {"--frames", "--pixels", "--box", "--seconds", "--label"};
+  }
+
+  Answer answer(const LatentsFile& file, const Query& query,
+                const std::vector<std::string>& labels) override {
+    return answer_clip(*model_, file, query, labels);
   }
 
   std::vector<InputView> views(const Example& inputs) const override {
@@ -106,8 +121,6 @@ class MultimodalTask : public Task {
 
 }  // namespace
 
-std::unique_ptr<Task> make_multimodal(const File& config, std::span<const std::string> overrides) {
-  return std::make_unique<MultimodalTask>(read_config<Config>(config, overrides));
-}
+TaskEntry multimodal_task() { return task_entry<MultimodalTask>("multimodal"); }
 
 }  // namespace perceiver

@@ -13,27 +13,36 @@ namespace perceiver {
 // Shares are of pairs. Scales are powers of two: 1 doubles a side.
 struct FlowAugmentConfig {
   JitterConfig jitter = {};
-  double erase_share = 0.5;  // one or two rectangles of the second frame become its mean colour
-  double erase_smallest = 50.0, erase_largest = 100.0;  // a side, in pixels
+  double erase_share = 0.5;
+  double erase_smallest = 50.0, erase_largest = 100.0;
   double resize_share = 0.8;
   double smallest_scale = -0.2, largest_scale = 0.6;  // RAFT's for Sintel; the paper's is not known
-  double stretch_share = 0.8, stretch = 0.2;          // each axis by itself, up or down
+  double stretch_share = 0.8, stretch = 0.2;
   double flip_share = 0.5, vertical_flip_share = 0.1;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, FlowAugmentConfig& c) {
-  visit("jitter", c.jitter);
-  visit("erase_share", c.erase_share, between(0.0, 1.0));
-  visit("erase_smallest", c.erase_smallest, at_least(1.0));
-  visit("erase_largest", c.erase_largest, at_least(1.0));
-  visit("resize_share", c.resize_share, between(0.0, 1.0));
-  visit("smallest_scale", c.smallest_scale, between(-4.0, 4.0));
-  visit("largest_scale", c.largest_scale, between(-4.0, 4.0));
-  visit("stretch_share", c.stretch_share, between(0.0, 1.0));
-  visit("stretch", c.stretch, between(0.0, 4.0));
-  visit("flip_share", c.flip_share, between(0.0, 1.0));
-  visit("vertical_flip_share", c.vertical_flip_share, between(0.0, 1.0));
+  visit({"jitter", "Random changes of colour"}, c.jitter);
+  visit({"erase_share",
+         "Share of pairs in whose second frame one or two rectangles become its mean colour"},
+        c.erase_share, between(0.0, 1.0));
+  visit({"erase_smallest", "Shortest side of such a rectangle, in pixels"}, c.erase_smallest,
+        at_least(1.0));
+  visit({"erase_largest", "Longest side of such a rectangle, in pixels"}, c.erase_largest,
+        at_least(1.0));
+  visit({"resize_share", "Share of pairs that are resized"}, c.resize_share, between(0.0, 1.0));
+  visit({"smallest_scale", "Smallest size, as a power of two: -1 halves a side"}, c.smallest_scale,
+        between(-4.0, 4.0));
+  visit({"largest_scale", "Largest size, as a power of two: 1 doubles a side"}, c.largest_scale,
+        between(-4.0, 4.0));
+  visit({"stretch_share", "Share of pairs whose axes are stretched apart"}, c.stretch_share,
+        between(0.0, 1.0));
+  visit({"stretch", "Most stretch of an axis, up or down, as a power of two"}, c.stretch,
+        between(0.0, 4.0));
+  visit({"flip_share", "Share of pairs mirrored left to right"}, c.flip_share, between(0.0, 1.0));
+  visit({"vertical_flip_share", "Share of pairs turned upside down"}, c.vertical_flip_share,
+        between(0.0, 1.0));
 }
 
 // `strength` in [0, 1] times the config's amounts and shares; with 0, a random crop is all. Pairs

@@ -10,18 +10,20 @@
 namespace perceiver {
 
 struct JitterConfig {
-  double brightness = 0.4, contrast = 0.4, saturation = 0.4;  // factors are 1 - x to 1 + x
-  double hue = 0.159;                                         // turns of the colour wheel; 0.5 / pi
-  double apart_share = 0.2;                                   // of pairs whose frames differ in it
+  double brightness = 0.4, contrast = 0.4, saturation = 0.4;
+  double hue = 0.159;  // turns of the colour wheel; 0.5 / pi
+  double apart_share = 0.2;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, JitterConfig& c) {
-  visit("brightness", c.brightness, between(0.0, 1.0));
-  visit("contrast", c.contrast, between(0.0, 1.0));
-  visit("saturation", c.saturation, between(0.0, 1.0));
-  visit("hue", c.hue, between(0.0, 0.5));
-  visit("apart_share", c.apart_share, between(0.0, 1.0));
+  visit({"brightness", "Most change of brightness: x gives factors of 1 - x to 1 + x"},
+        c.brightness, between(0.0, 1.0));
+  visit({"contrast", "Most change of contrast, likewise"}, c.contrast, between(0.0, 1.0));
+  visit({"saturation", "Most change of saturation, likewise"}, c.saturation, between(0.0, 1.0));
+  visit({"hue", "Most change of hue, in turns of the colour wheel"}, c.hue, between(0.0, 0.5));
+  visit({"apart_share", "Share of pairs whose frames are changed differently"}, c.apart_share,
+        between(0.0, 1.0));
 }
 
 // A frame [3, pixels] of values in [0, 255], changed in place.

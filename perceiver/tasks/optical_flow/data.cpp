@@ -25,57 +25,93 @@ Example to_example(const FlowPair& pair) {
   return {{"frames", pair.frames}, {"flow", pair.flow}, {"valid", pair.valid}};
 }
 
-class FolderPairs : public Dataset {
+// Training pairs as the curriculum shows them.
+class TrainingPairs : public Dataset {
+ public:
+  TrainingPairs(const FlowDataConfig& config, ImageSize crop) : config_(config), crop_(crop) {}
+
+  Example get(int64_t index, Rng& rng) const override {
+    const double strength = augmentation_strength(config_, rng.epoch());
+    const GeneratedPair found = pair(index, rng);
+    const auto shown = [&](const FlowPair& pair) {
+      return to_example(augment(pair, crop_, config_.augment, strength, rng));
+    };
+    const Example forwards = shown(found.pair);
+    if (strength > 0.0 || !config_.both_ways) return forwards;
+    return stack({forwards, shown(reversed(found.pair, found.hidden))});
+  }
+
+  Example batch(const std::vector<Example>& examples, Rng&) const override {
+    std::vector<Example> shown;
+    for (const Example& example : examples) {
+      for (const Example& one : ways(example)) {
+        if (shown.size() < examples.size()) shown.push_back(one);
+      }
+    }
+    return stack(shown);
+  }
+
+ protected:
+  virtual GeneratedPair pair(int64_t index, Rng& rng) const = 0;  // hidden: where it is known
+
+ private:
+  // An example of get() -> one for each way.
+  static std::vector<Example> ways(const Example& example) {
+    if (example.at("valid").dim() == 2) return {example};
+    std::vector<Example> both(2);
+    for (const auto& [name, tensor] : example) {
+      for (int64_t i = 0; i < 2; ++i) both[i][name] = tensor[i];
+    }
+    return both;
+  }
+
+  FlowDataConfig config_;
+  ImageSize crop_;
+};
+
+class FolderPairs : public TrainingPairs {
  public:
   FolderPairs(const FlowDataConfig& config, ImageSize crop)
-      : config_(config), crop_(crop), pairs_(pairs_of(config.train, config.sintel_pass)) {}
+      : TrainingPairs(config, crop), pairs_(pairs_of(config.train, config.sintel_pass)) {}
 
   int64_t size() const override { return static_cast<int64_t>(pairs_.size()); }
 
-  Example get(int64_t index, Rng& rng) const override {
-    FlowPair pair = read_pair(pairs_[index]);
-    const double strength = augmentation_strength(config_, rng.epoch());
-    if (strength == 0.0 && rng.chance(config_.reversed_share)) pair = reversed(pair);
-    return to_example(augment(pair, crop_, config_.augment, strength, rng));
-  }
+ protected:
+  GeneratedPair pair(int64_t index, Rng&) const override { return {read_pair(pairs_[index]), {}}; }
 
  private:
-  FlowDataConfig config_;
-  ImageSize crop_;
   std::vector<PairFiles> pairs_;
 };
 
-class GeneratedPairs : public Dataset {
+class GeneratedPairs : public TrainingPairs {
  public:
   GeneratedPairs(const FlowDataConfig& config, ImageSize crop)
-      : config_(config),
-        crop_(crop),
-        generator_(config.generator, scaled(crop.height), scaled(crop.width)) {}
+      : TrainingPairs(config, crop),
+        pairs_(config.pairs),
+        generator_(config.generator, scaled(crop.height, config), scaled(crop.width, config)) {}
 
-  int64_t size() const override { return config_.pairs; }
+  int64_t size() const override { return pairs_; }
 
-  Example get(int64_t, Rng& rng) const override {
-    GeneratedPair made = generator_.pair(rng);
-    const double strength = augmentation_strength(config_, rng.epoch());
-    if (strength == 0.0 && rng.chance(config_.reversed_share)) {
-      made.pair = reversed(made.pair, made.hidden);
-    }
-    return to_example(augment(made.pair, crop_, config_.augment, strength, rng));
-  }
+ protected:
+  GeneratedPair pair(int64_t, Rng& rng) const override { return generator_.pair(rng); }
 
  private:
-  int64_t scaled(int64_t side) const {
-    return std::lround(static_cast<double>(side) * config_.generated_size);
+  static int64_t scaled(int64_t side, const FlowDataConfig& config) {
+    return std::lround(static_cast<double>(side) * config.generated_size);
   }
 
-  FlowDataConfig config_;
-  ImageSize crop_;
+  int64_t pairs_;
   FlowGenerator generator_;
 };
 
 // x [..., h, w] -> [..., H, W], zeros below and on the right.
 Tensor filled(const Tensor& x, int64_t height, int64_t width) {
   return at::constant_pad_nd(x, {0, width - x.size(-1), 0, height - x.size(-2)});
+}
+
+Example with_set(Example example, FlowSet set) {
+  example["set"] = at::scalar_tensor(static_cast<int64_t>(set), at::kLong);
+  return example;
 }
 
 class HeldOut : public Dataset {
@@ -89,7 +125,9 @@ class HeldOut : public Dataset {
     std::vector<Example> alike;
     for (const Example& example : examples) {
       Example one;
-      for (const auto& [name, tensor] : example) one[name] = filled(tensor, height, width);
+      for (const auto& [name, tensor] : example) {
+        one[name] = name == "set" ? tensor : filled(tensor, height, width);
+      }
       const Tensor& valid = example.at("valid");
       one["size"] = at::tensor({valid.size(0), valid.size(1)}, at::kLong);
       alike.push_back(std::move(one));
@@ -104,7 +142,9 @@ class HeldOutFolders : public HeldOut {
       : pairs_(pairs_of(config.held_out, config.sintel_pass)) {}
 
   int64_t size() const override { return static_cast<int64_t>(pairs_.size()); }
-  Example get(int64_t index, Rng&) const override { return to_example(read_pair(pairs_[index])); }
+  Example get(int64_t index, Rng&) const override {
+    return with_set(to_example(read_pair(pairs_[index])), pairs_[index].set);
+  }
 
  private:
   std::vector<PairFiles> pairs_;
@@ -119,7 +159,7 @@ class HeldOutGenerated : public HeldOut {
 
   Example get(int64_t index, Rng&) const override {
     Rng own(kHeldOutSeed, 0, index);
-    return to_example(generator_.pair(own).pair);
+    return with_set(to_example(generator_.pair(own).pair), FlowSet::kOther);
   }
 
  private:

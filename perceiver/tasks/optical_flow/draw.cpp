@@ -1,11 +1,14 @@
 #include "perceiver/tasks/optical_flow/draw.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
+
+#include "perceiver/media/lettering.h"
 
 namespace perceiver {
 namespace {
@@ -118,10 +121,10 @@ Tensor flow_colours(const FlowField& field, double max_flow) {
   return (colours.to(at::kDouble) * 255).to(at::kByte).masked_fill(~field.valid, 0);
 }
 
-Tensor with_legend(const Tensor& picture) {
+Tensor with_legend(const Tensor& picture, std::optional<double> at_rim) {
   const int64_t height = picture.size(1), width = picture.size(2);
-  const int64_t side =
-      std::min({height, width, std::max<int64_t>(32, std::min(height, width) / 4)});
+  const int64_t shorter = std::min(height, width);
+  const int64_t side = std::min(shorter, std::clamp<int64_t>(shorter / 6, 32, 128));
   const double radius = side / 2.0;
   const Tensor offset = (at::arange(side, at::kFloat) + 0.5 - radius) / radius;
   const Tensor flow =
@@ -131,7 +134,9 @@ Tensor with_legend(const Tensor& picture) {
   Tensor result = picture.clone();
   Tensor corner = result.narrow(1, height - side, side).narrow(2, width - side, side);
   corner.copy_(at::where(disc, wheel, corner));
-  return result;
+  if (!at_rim) return result;
+  const std::string number = fmt::format("{:.{}f} px", *at_rim, *at_rim < 10.0 ? 1 : 0);
+  return with_text(result, number, height, width - side, std::max<int64_t>(1, side / 40));
 }
 
 Tensor flow_arrows(const Tensor& frame, const FlowField& field) {

@@ -1,6 +1,8 @@
 // Pictures of flow: the colour wheel of the Middlebury benchmark, and arrows.
 #pragma once
 
+#include <optional>
+
 #include "perceiver/media/flow.h"
 
 namespace perceiver {
@@ -17,7 +19,8 @@ double largest_flow(const FlowField& field);
 Tensor flow_colours(const FlowField& field, double max_flow);
 
 // A picture uint8 [3, H, W] with the wheel in its lower right corner: the colour of each direction.
-Tensor with_legend(const Tensor& picture);
+// Beside it the pixels of motion at its rim, where they are given and there is room.
+Tensor with_legend(const Tensor& picture, std::optional<double> at_rim = {});
 
 // Arrows over a frame uint8 [3, H, W], from pixels of a grid to where they move, in the wheel's
 // colours; none where the flow is unknown.

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "perceiver/media/lettering.h"
+
 namespace perceiver {
 namespace {
 
@@ -77,16 +79,28 @@ TEST(FlowColours, OfNoMotionAtAllAreWhite) {
 }
 
 TEST(Legend, ShowsEachDirectionInItsColourAndLeavesTheRest) {
-  const Tensor picture = at::full({3, 200, 300}, 7, at::kByte);
+  const Tensor picture = at::full({3, 300, 400}, 7, at::kByte);
   const Tensor with = with_legend(picture);  // a disc of 50 x 50
-  EXPECT_TRUE(with.narrow(1, 0, 150).equal(picture.narrow(1, 0, 150)));
-  EXPECT_TRUE(with.narrow(2, 0, 250).equal(picture.narrow(2, 0, 250)));
-  EXPECT_EQ(pixel(with, 150, 250), (Colour{7, 7, 7}));  // a corner outside the disc
-  EXPECT_GT(pixel(with, 175, 275)[0], 240);             // the centre does not move
-  const Colour right = pixel(with, 175, 299), below = pixel(with, 199, 275);
+  EXPECT_TRUE(with.narrow(1, 0, 250).equal(picture.narrow(1, 0, 250)));
+  EXPECT_TRUE(with.narrow(2, 0, 350).equal(picture.narrow(2, 0, 350)));
+  EXPECT_EQ(pixel(with, 250, 350), (Colour{7, 7, 7}));  // a corner outside the disc
+  EXPECT_GT(pixel(with, 275, 375)[0], 240);             // the centre does not move
+  const Colour right = pixel(with, 275, 399), below = pixel(with, 299, 375);
   EXPECT_TRUE(right[0] == 255 && right[1] < 20 && right[2] < 20);
   EXPECT_TRUE(below[0] == 255 && below[1] > 220 && below[2] < 20);
   EXPECT_EQ(with_legend(at::zeros({3, 1, 1}, at::kByte)).numel(), 3);
+}
+
+TEST(Legend, SaysHowFarItsRimMovesWhereThereIsRoom) {
+  const Tensor picture = at::full({3, 300, 400}, 7, at::kByte);
+  const Tensor with = with_legend(picture, 8.84);
+  const Tensor ink = lettering("8.8 px");
+  const Tensor there =
+      with[0].narrow(0, 300 - 2 - 7, 7).narrow(1, 350 - 2 - ink.size(1), ink.size(1));
+  EXPECT_TRUE(there.eq(0).equal(ink));
+  EXPECT_FALSE(with_legend(picture, 120.0).equal(with));
+  const Tensor small = at::full({3, 40, 40}, 7, at::kByte);
+  EXPECT_TRUE(with_legend(small, 8.84).equal(with_legend(small)));
 }
 
 TEST(Arrows, GoFromAGridToWhereItsPixelsMove) {

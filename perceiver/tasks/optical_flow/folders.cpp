@@ -45,6 +45,7 @@ std::vector<PairFiles> sintel(const Path& folder, SintelPass pass) {
   if (flow.empty()) return pairs;
   for (const std::string name : {"clean", "final"}) {
     const bool wanted = pass == SintelPass::kBoth || to_word(pass) == name;
+    const FlowSet set = name == "clean" ? FlowSet::kSintelClean : FlowSet::kSintelFinal;
     const Path frames = flow.parent_path() / name;
     if (!wanted || !std::filesystem::is_directory(frames)) continue;
     for (const Path& scene : sorted_entries(flow)) {
@@ -53,7 +54,7 @@ std::vector<PairFiles> sintel(const Path& folder, SintelPass pass) {
         const std::string next = next_name(file.stem().string());
         if (file.extension() != ".flo" || next.empty()) continue;
         const Path of_scene = frames / scene.filename();
-        add(pairs, {of_scene / file.stem().concat(".png"), of_scene / (next + ".png"), file});
+        add(pairs, {of_scene / file.stem().concat(".png"), of_scene / (next + ".png"), file, set});
       }
     }
   }
@@ -69,7 +70,7 @@ std::vector<PairFiles> kitti(const Path& folder) {
     const std::string name = file.filename().string();
     if (!name.ends_with("_10.png")) continue;
     const std::string second = name.substr(0, name.size() - 7) + "_11.png";
-    add(pairs, {frames / name, frames / second, file});
+    add(pairs, {frames / name, frames / second, file, FlowSet::kKitti});
   }
   return pairs;
 }

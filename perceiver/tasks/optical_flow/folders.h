@@ -13,6 +13,7 @@ namespace perceiver {
 
 struct PairFiles {
   std::filesystem::path first, second, flow;
+  FlowSet set = FlowSet::kOther;
 };
 
 // Sintel shows each scene twice: clean, and as in the film, with blur and fog.

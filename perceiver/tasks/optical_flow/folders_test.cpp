@@ -61,6 +61,8 @@ TEST_F(FlowFolders, SintelHasEachSceneCleanAndFinal) {
   flow("training/flow/alley/frame_0010.flo", 2.5f);
   EXPECT_EQ(values(), (Values{{9, 10, 1.5}, {10, 11, 2.5}, {109, 110, 1.5}, {110, 111, 2.5}}));
   EXPECT_EQ(pairs(SintelPass::kFinal).size(), 2u);
+  EXPECT_EQ(pairs(SintelPass::kFinal)[1].set, FlowSet::kSintelFinal);
+  EXPECT_EQ(pairs(SintelPass::kClean)[1].set, FlowSet::kSintelClean);
   EXPECT_EQ(pairs(SintelPass::kFinal)[0].first, root / "training/final/alley/frame_0009.png");
 }
 
@@ -72,6 +74,7 @@ TEST_F(FlowFolders, KittiKnowsSomePixels) {
   write("training/flow_occ/000007_10.png", encode_kitti_flow({at::full({2, 4, 6}, -3.0), valid}));
   EXPECT_EQ(values(), (Values{{1, 2, -3.0}}));
   EXPECT_TRUE(read_pair(pairs()[0]).valid.equal(valid));
+  EXPECT_EQ(pairs()[0].set, FlowSet::kKitti);
 }
 
 TEST_F(FlowFolders, FlyingChairsAreNumberedFiles) {

@@ -2,13 +2,21 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
+#include <cmath>
+#include <string_view>
+
 #include "perceiver/core/error.h"
+#include "perceiver/media/lettering.h"
 #include "perceiver/media/paint.h"
 
 namespace perceiver {
 namespace {
 
 constexpr uint8_t kUnknownGrey = 128;
+
+// Of figures' names, by FlowSet.
+constexpr std::array<std::string_view, 4> kEndings = {"", "_clean", "_final", "_kitti"};
 
 Tensor length(const Tensor& flow) { return flow.to(at::kDouble).pow(2).sum(0).sqrt(); }
 
@@ -19,6 +27,24 @@ Tensor known_flow(const FlowField& truth) {
 
 Tensor errors(const Tensor& flow, const FlowField& truth) {
   return length(flow.to(at::kDouble) - known_flow(truth));
+}
+
+// The picture above a bar of its colours, with the pixels of error at its ends and in its middle;
+// the picture alone where it is too narrow to be written below. `largest` is log1p of the last.
+Tensor with_scale(const Tensor& picture, double largest) {
+  constexpr int64_t kLeastWidth = 128, kBarHeight = 8, kNumbersHeight = 11;
+  const int64_t width = picture.size(2);
+  if (width < kLeastWidth) return picture;
+  const Tensor along = at::linspace(0.0, 1.0, width).expand({kBarHeight, width});
+  const Tensor bar = heat_colours(along);
+  const auto pixels = [&](double share) {
+    return fmt::format("{:.3g}", std::expm1(share * largest));
+  };
+  Tensor numbers = at::full({3, kNumbersHeight, width}, 255, at::kByte);
+  numbers = with_text(numbers, "0", kNumbersHeight, 10);
+  numbers = with_text(numbers, pixels(0.5), kNumbersHeight, width / 2 + 12);
+  numbers = with_text(numbers, pixels(1.0) + " px", kNumbersHeight, width);
+  return below({picture, bar, numbers});
 }
 
 }  // namespace
@@ -58,11 +84,42 @@ FlowMeasures pooled(std::span<const FlowMeasures> measures) {
   return all;
 }
 
+void add_picture(Measures& all, const FlowMeasures& picture, FlowSet set) {
+  if (picture.num_pixels == 0) return;
+  const auto pixels = static_cast<double>(picture.num_pixels);
+  const auto add = [&](const std::string& name, double mean, double weight) {
+    all[name].sum += mean * weight, all[name].weight += weight;
+  };
+  const std::string ending(kEndings[static_cast<size_t>(set)]);
+  add("epe" + ending, picture.epe, set == FlowSet::kKitti ? 1.0 : pixels);
+  add("pictures" + ending, 1.0, 1.0);
+  add("above_1", picture.above_1, pixels), add("above_3", picture.above_3, pixels);
+  add("above_5", picture.above_5, pixels), add("fl_all", picture.fl_all, pixels);
+}
+
+std::map<std::string, double> flow_figures(const Measures& all) {
+  std::map<std::string, double> figures;
+  double errors = 0.0, pictures = 0.0;
+  for (const std::string_view ending : kEndings) {
+    const auto found = all.find("epe" + std::string(ending));
+    if (found == all.end()) continue;
+    const double epe = found->second.sum / found->second.weight;
+    const double count = all.at("pictures" + std::string(ending)).sum;
+    errors += count * epe, pictures += count;
+    figures[found->first] = epe;
+  }
+  if (pictures > 0.0) figures["epe"] = errors / pictures;
+  for (const char* name : {"above_1", "above_3", "above_5", "fl_all"}) {
+    if (all.contains(name)) figures[name] = all.at(name).sum / all.at(name).weight;
+  }
+  return figures;
+}
+
 Tensor error_picture(const Tensor& flow, const FlowField& truth) {
   const Tensor heat = errors(flow, truth).masked_fill(~truth.valid, 0.0).log1p();
   const double largest = heat.max().item<double>();
   const Tensor picture = heat_colours((largest > 0.0 ? heat / largest : heat).to(at::kFloat));
-  return picture.masked_fill(~truth.valid, kUnknownGrey);
+  return with_scale(picture.masked_fill(~truth.valid, kUnknownGrey), largest);
 }
 
 std::pair<Tensor, Tensor> follow(const Tensor& values, const Tensor& flow) {

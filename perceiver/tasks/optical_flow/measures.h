@@ -1,9 +1,13 @@
 // How far a flow is from the truth, and from its own way back.
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
 
 #include "perceiver/media/flow.h"
+#include "perceiver/tasks/measures.h"
+#include "perceiver/tasks/optical_flow/pair.h"
 
 namespace perceiver {
 
@@ -24,8 +28,16 @@ FlowMeasures measure_flow(const Tensor& flow, const FlowField& truth);  // flow 
 // Of all pictures together, each pixel counting alike.
 FlowMeasures pooled(std::span<const FlowMeasures> measures);
 
+// Held-out pictures, added up by name for flow_figures(), which gives the figures of papers:
+//   epe        the mean over all pixels; of KITTI over its pictures' means, as RAFT's evaluate.py.
+//              Of several sets the mean of theirs, each as often as it has pictures
+//   epe_clean, epe_final, epe_kitti   of Sintel's passes and of KITTI alone, where there are any
+//   above_1, above_3, above_5, fl_all   shares of all pixels
+void add_picture(Measures& all, const FlowMeasures& picture, FlowSet set);
+std::map<std::string, double> flow_figures(const Measures& all);
+
 // The error of each pixel in heat colours, from none to the largest by its logarithm (one outlier
-// would leave the rest dark), grey where the truth is unknown -> uint8 [3, H, W]
+// would leave the rest dark), grey if unknown -> uint8 [3, H, W], from W = 128 on above a scale
 Tensor error_picture(const Tensor& flow, const FlowField& truth);
 
 // The values [C, H, W] at the pixels that flow [2, H, W] leads to, between four neighbours, and

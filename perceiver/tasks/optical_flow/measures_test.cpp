@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/error_test.h"
+#include "perceiver/media/lettering.h"
 
 namespace perceiver {
 namespace {
@@ -35,6 +36,38 @@ TEST(FlowMeasures, CountErrorsAboveEachLimit) {
   EXPECT_NEAR(m.above_3, 3.0 / 6, 1e-12);
   EXPECT_NEAR(m.above_5, 2.0 / 6, 1e-12);
   EXPECT_NEAR(m.fl_all, 2.0 / 6, 1e-12);  // 8 px are 4 % of 200
+}
+
+// Two pictures, of 100 and of 300 known pixels.
+const FlowMeasures kSmall{.num_pixels = 100, .epe = 2.0, .above_3 = 0.5, .fl_all = 0.4};
+const FlowMeasures kLarge{.num_pixels = 300, .epe = 4.0, .above_3 = 0.1, .fl_all = 0.2};
+
+std::map<std::string, double> figures_of(
+    const std::vector<std::pair<FlowMeasures, FlowSet>>& pictures) {
+  Measures all;
+  for (const auto& [picture, set] : pictures) add_picture(all, picture, set);
+  return flow_figures(all);
+}
+
+TEST(FlowFigures, EndPointErrorOfKittiIsTheMeanOverPicturesAndFlAllOverPixels) {
+  const auto figures = figures_of({{kSmall, FlowSet::kKitti}, {kLarge, FlowSet::kKitti}});
+  EXPECT_NEAR(figures.at("epe"), (2.0 + 4.0) / 2, 1e-12);
+  EXPECT_NEAR(figures.at("epe_kitti"), (2.0 + 4.0) / 2, 1e-12);
+  EXPECT_NEAR(figures.at("fl_all"), (40.0 + 60.0) / 400, 1e-12);
+  const auto others = figures_of({{kSmall, FlowSet::kOther}, {kLarge, FlowSet::kOther}});
+  EXPECT_NEAR(others.at("epe"), (200.0 + 1200.0) / 400, 1e-12);
+  EXPECT_EQ(others.size(), 5u);
+}
+
+TEST(FlowFigures, SintelsPassesAreReportedApart) {
+  const auto figures = figures_of({{kSmall, FlowSet::kSintelClean},
+                                   {kSmall, FlowSet::kSintelFinal},
+                                   {kLarge, FlowSet::kSintelFinal},
+                                   {{}, FlowSet::kSintelFinal}});  // nothing is known of it
+  EXPECT_NEAR(figures.at("epe_clean"), 2.0, 1e-12);
+  EXPECT_NEAR(figures.at("epe_final"), (200.0 + 1200.0) / 400, 1e-12);
+  EXPECT_NEAR(figures.at("epe"), (2.0 + 2 * 3.5) / 3, 1e-12);
+  EXPECT_FALSE(figures.contains("epe_kitti"));
 }
 
 TEST(FlowMeasures, LeaveOutWhatIsUnknown) {
@@ -79,6 +112,23 @@ TEST(ErrorPicture, IsBrightestWhereTheErrorIsLargestAndGreyWhereUnknown) {
   EXPECT_LT(brightness[0].item<int>(), brightness[1].item<int>());
   EXPECT_LT(brightness[1].item<int>(), brightness[2].item<int>());
   EXPECT_TRUE(picture.select(2, 3).eq(128).all().item<bool>());
+}
+
+TEST(ErrorPicture, HasAScaleInPixelsWhereThereIsRoom) {
+  Tensor flow = at::zeros({2, 30, 200});
+  flow[0][0][0] = 8.0;
+  const Tensor picture = error_picture(flow, known(at::zeros({2, 30, 200})));
+  ASSERT_EQ(picture.sizes(), (std::vector<int64_t>{3, 30 + 8 + 11, 200}));
+  const Tensor bar = picture.narrow(1, 30, 8), numbers = picture.narrow(1, 38, 11);
+  EXPECT_TRUE(bar.select(2, 0).equal(picture.select(2, 199).narrow(1, 0, 8)));  // no error
+  EXPECT_TRUE(bar.select(2, 199).select(1, 0).equal(picture.select(2, 0).select(1, 0)));
+  const Tensor largest = lettering("8 px"),
+               middle = lettering("2");  // log1p(2) is half of log1p(8)
+  const auto ink = [&](int64_t right, const Tensor& like) {
+    return numbers[0].narrow(0, 2, 7).narrow(1, right - 2 - like.size(1), like.size(1)).eq(0);
+  };
+  EXPECT_TRUE(ink(200, largest).equal(largest));
+  EXPECT_TRUE(ink(112, middle).equal(middle));
 }
 
 TEST(Follow, TakesValuesBetweenTheFourNeighbours) {

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "perceiver/core/count.h"
 #include "perceiver/kernels/neighbourhoods.h"
 #include "perceiver/kernels/product.h"
 
@@ -35,6 +36,7 @@ static double flow_scale(const OpticalFlowConfig& c) {
 
 OpticalFlowImpl::OpticalFlowImpl(const OpticalFlowConfig& config)
     : config_(config), fourier_(input_grid_of(config), config.num_bands) {
+  check_pixels("height, width", 2, config.height, config.width);
   const int64_t frame_channels = config.concat_frames ? 6 : 3;
   const int64_t channels = config.patch_channels + fourier_.channels();
   const bool conv = config.patch == FlowPatch::kConv;
@@ -104,10 +106,14 @@ Tensor OpticalFlowImpl::query_array(const Tensor& inputs) const {
   return inputs.narrow(1, 0, c10::multiply_integers(query_grid()));
 }
 
-Tensor OpticalFlowImpl::outputs(const Tensor& latents, const Tensor& queries) {
+int64_t OpticalFlowImpl::decode_slice(at::Device device) const {
   constexpr int64_t kMoreOnGpu = 24;  // which has the memory, and idles on few
-  const int64_t once = config_.decode_slice * (latents.is_cuda() ? kMoreOnGpu : 1);
-  const int64_t slice = at::GradMode::is_enabled() ? queries.size(1) : once;
+  return config_.decode_slice * (device.is_cuda() ? kMoreOnGpu : 1);
+}
+
+Tensor OpticalFlowImpl::outputs(const Tensor& latents, const Tensor& queries) {
+  const int64_t slice =
+      at::GradMode::is_enabled() ? queries.size(1) : decode_slice(latents.device());
   return decode_in_slices(perceiver_, latents, queries, slice);
 }
 

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 3> enum_words(FlowPatch) { return {"3x3",
 struct OpticalFlowConfig {
   int64_t height = 368, width = 496;  // of a training crop, and of a tile at test time
   FlowPatch patch = FlowPatch::k3x3;
-  bool concat_frames = true;  // one element holds both frames; else each frame has its own
+  bool concat_frames = true;
   int64_t num_bands = 64;
   int64_t patch_channels = 64;
   EncoderConfig encoder = {.num_latents = 2048,
@@ -27,22 +27,31 @@ struct OpticalFlowConfig {
                            .self_attends_per_block = 24,
                            .self_attend = {.num_heads = 16}};
   DecoderConfig decoder = {.cross_attend = {.query_residual = false}};
-  int64_t decode_slice = 8192;  // queries decoded at once, outside training
+  int64_t decode_slice = 8192;
   Semantics semantics;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, OpticalFlowConfig& c) {
-  visit("height", c.height, at_least(4));
-  visit("width", c.width, at_least(4));
-  visit("patch", c.patch);
-  visit("concat_frames", c.concat_frames);
-  visit("num_bands", c.num_bands, at_least(1));
-  visit("patch_channels", c.patch_channels, at_least(1));
-  visit("encoder", c.encoder);
-  visit("decoder", c.decoder);
-  visit("decode_slice", c.decode_slice, at_least(1));
-  visit("semantics", c.semantics);
+  visit({"height",
+         "Pixels of the model's frame, from top to bottom: a training crop, and a tile of larger "
+         "frames"},
+        c.height, at_least(4));
+  visit({"width", "Pixels of the model's frame, from left to right"}, c.width, at_least(4));
+  visit({"patch",
+         "What surrounds a pixel in its input element: 3 x 3 pixels, nothing, or a convolution "
+         "(App. H)"},
+        c.patch);
+  visit({"concat_frames",
+         "Whether an input element holds both frames; else each frame has its own elements"},
+        c.concat_frames);
+  visit({"num_bands", "Frequencies of the Fourier features"}, c.num_bands, at_least(1));
+  visit({"patch_channels", "Channels the patch is projected to"}, c.patch_channels, at_least(1));
+  visit(kEncoderKey, c.encoder);
+  visit(kDecoderKey, c.decoder);
+  visit({"decode_slice", "Queries decoded at once outside training; fewer need less memory"},
+        c.decode_slice, at_least(1));
+  visit(kSemanticsKey, c.semantics);
 }
 
 // What a model's flow must be multiplied by to be in pixels: 1, or 20 where it computes as Hugging
@@ -78,7 +87,8 @@ class OpticalFlowImpl : public torch::nn::Module {
   // The same from patches [B, 2, 27, H, W] that were cut out before, as transformers takes them.
   Tensor forward_of_patches(const Tensor& patches);
 
-  std::vector<int64_t> input_grid() const;  // {H, W} of the input array, or {2, H, W}
+  std::vector<int64_t> input_grid() const;        // {H, W} of the input array, or {2, H, W}
+  int64_t decode_slice(at::Device device) const;  // queries at once, without gradients
   ModelSummary summary() const;
 
   const OpticalFlowConfig& config() const { return config_; }

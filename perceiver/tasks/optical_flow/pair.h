@@ -8,6 +8,9 @@
 
 namespace perceiver {
 
+// Which set a pair is of, where that decides how it is measured (measures.h).
+enum class FlowSet { kOther, kSintelClean, kSintelFinal, kKitti };
+
 struct FlowPair {
   Tensor frames;  // uint8 [2, 3, H, W]
   Tensor flow;    // float [2, H, W], in pixels: horizontal, vertical

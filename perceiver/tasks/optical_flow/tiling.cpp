@@ -40,20 +40,15 @@ Tensor cut(const Tensor& x, TileCorner corner, int64_t height, int64_t width) {
   return x.narrow(-2, corner.y, height).narrow(-1, corner.x, width);
 }
 
-// Values that the plan does not count: where no faster kernel takes an attention, the definition
-// holds all of its scores and their softmax.
-int64_t scores_held(const ModelSummary& summary, at::Device device, at::ScalarType dtype,
-                    int64_t slice) {
+// Values that the plan does not count: scores, where what computes an attention holds them.
+int64_t most_scores_held(const ModelSummary& summary, const AttentionCase& place, int64_t slice) {
   int64_t most = 0;
   for (const Part& part : summary.parts) {
     if (!part.attention) continue;
     AttentionCase c = *part.attention;
-    c.device = device;
-    c.dtype = dtype;
-    if (select_attention_kernel(c).name != "reference") continue;
-    const int64_t queries =
-        part.name.starts_with("decoder") ? std::min(slice, c.queries) : c.queries;
-    most = std::max(most, 2 * c.heads * queries * c.keys);
+    c.device = place.device, c.batch = place.batch;
+    if (part.name.starts_with("decoder")) c.queries = std::min(slice, c.queries);
+    most = std::max(most, scores_held(c, choose_attention(part, place).name));
   }
   return most;
 }
@@ -111,18 +106,21 @@ int64_t tiles_at_once(const OpticalFlowImpl& model, at::Device device, int64_t f
   const ModelSummary summary = model.summary();
   const Tensor weight = model.parameters().front();
   const auto value_bytes = static_cast<int64_t>(weight.element_size());
-  const MemoryPlan plan = plan_memory(summary, 1, value_bytes, config.decode_slice);
-  const int64_t needed =
-      plan.peak() - plan.weights +
-      value_bytes * scores_held(summary, device, weight.scalar_type(), config.decode_slice);
-  if (needed > free_bytes) {
+  const int64_t slice = model.decode_slice(device);
+  const auto needed = [&](int64_t tiles) {
+    const MemoryPlan plan = plan_memory(summary, tiles, value_bytes, slice);
+    const AttentionCase place{.device = device, .dtype = weight.scalar_type(), .batch = tiles};
+    return plan.peak() - plan.weights + value_bytes * most_scores_held(summary, place, slice);
+  };
+  if (needed(1) > free_bytes) {
     constexpr double kMebibyte = 1 << 20;
     fail("too little memory: a tile of {} x {} needs about {:.0f} MiB, {:.0f} MiB are free",
-         config.width, config.height, needed / kMebibyte, free_bytes / kMebibyte);
+         config.width, config.height, needed(1) / kMebibyte, free_bytes / kMebibyte);
   }
   if (device.is_cpu()) return 1;
-  const auto fitting = static_cast<int64_t>(free_bytes * kShareOfMemory / needed);
-  return std::clamp<int64_t>(fitting, 1, kMostTilesAtOnce);
+  int64_t tiles = kMostTilesAtOnce;
+  while (tiles > 1 && needed(tiles) > kShareOfMemory * free_bytes) --tiles;
+  return tiles;
 }
 
 FrameTiles cut_into_tiles(const OpticalFlowConfig& config, const Tensor& frames,

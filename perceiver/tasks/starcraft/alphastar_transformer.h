@@ -9,16 +9,17 @@ namespace perceiver {
 // A feature dimension of 128 is each head's: with 128 for both, 3.3B FLOPs are not reached.
 struct AlphaStarTransformerConfig {
   EntityConfig entities = {};
-  int64_t input_channels = 256;  // C, through all layers
+  int64_t input_channels = 256;
   TransformerConfig transformer = {
       .num_layers = 3, .num_heads = 2, .mlp_channels = 1024, .attention_channels = 256};
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, AlphaStarTransformerConfig& c) {
-  visit("entities", c.entities);
-  visit("input_channels", c.input_channels, at_least(1));
-  visit("transformer", c.transformer);
+  visit({"entities", "What a state of the game holds"}, c.entities);
+  visit({"input_channels", "Channels of an element (C), through all layers"}, c.input_channels,
+        at_least(1));
+  visit({"transformer", "The layers between"}, c.transformer);
 }
 
 class AlphaStarTransformerImpl : public torch::nn::Module {

@@ -8,20 +8,23 @@
 namespace perceiver {
 
 struct EntityConfig {
-  int64_t num_entities = 512;      // M: slots; those that are not used are masked
-  int64_t num_types = 256;         // of units, buildings, minerals
-  int64_t num_owners = 16;         // players, and nobody
-  int64_t output_channels = 256;   // of entity_embeddings and embedded_entity
-  int64_t pointer_channels = 128;  // of the pointer's query and keys
+  int64_t num_entities = 512;
+  int64_t num_types = 256;
+  int64_t num_owners = 16;
+  int64_t output_channels = 256;
+  int64_t pointer_channels = 128;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, EntityConfig& c) {
-  visit("num_entities", c.num_entities, at_least(1));
-  visit("num_types", c.num_types, at_least(1));
-  visit("num_owners", c.num_owners, at_least(1));
-  visit("output_channels", c.output_channels, at_least(1));
-  visit("pointer_channels", c.pointer_channels, at_least(1));
+  visit({"num_entities", "Slots for units, buildings and minerals (M); those not used are masked"},
+        c.num_entities, at_least(1));
+  visit({"num_types", "Types of units, buildings and minerals"}, c.num_types, at_least(1));
+  visit({"num_owners", "Players, and nobody"}, c.num_owners, at_least(1));
+  visit({"output_channels", "Channels of the embedding of each entity and of all"},
+        c.output_channels, at_least(1));
+  visit({"pointer_channels", "Channels of the pointer's query and keys"}, c.pointer_channels,
+        at_least(1));
 }
 
 // What is known of an entity, in the order of the last dimension of an array of them.

@@ -11,8 +11,8 @@ namespace perceiver {
 // FLOPs. Its own do not: 256 and 128 in Tab. 5, 128 and 128 in Tab. 6, and D as on ImageNet.
 struct StarCraftConfig {
   EntityConfig entities = {};
-  int64_t input_channels = 128;  // C
-  int64_t query_channels = 256;  // Q, and so E
+  int64_t input_channels = 128;
+  int64_t query_channels = 256;
   EncoderConfig encoder = {
       .num_latents = 32, .latent_channels = 512, .num_blocks = 1, .self_attends_per_block = 3};
   DecoderConfig decoder = {};
@@ -21,12 +21,13 @@ struct StarCraftConfig {
 
 template <typename Visitor>
 void fields(Visitor& visit, StarCraftConfig& c) {
-  visit("entities", c.entities);
-  visit("input_channels", c.input_channels, at_least(1));
-  visit("query_channels", c.query_channels, at_least(1));
-  visit("encoder", c.encoder);
-  visit("decoder", c.decoder);
-  visit("semantics", c.semantics);
+  visit({"entities", "What a state of the game holds"}, c.entities);
+  visit({"input_channels", "Channels of an input element (C)"}, c.input_channels, at_least(1));
+  visit({"query_channels", "Channels of the queries (Q), and so of the outputs"}, c.query_channels,
+        at_least(1));
+  visit(kEncoderKey, c.encoder);
+  visit(kDecoderKey, c.decoder);
+  visit(kSemanticsKey, c.semantics);
 }
 
 class StarCraftImpl : public torch::nn::Module {

@@ -1,8 +1,7 @@
-#include "perceiver/tasks/task.h"
-
 #include <ATen/ATen.h>
 
-#include "perceiver/tasks/settings.h"
+#include "perceiver/tasks/experiment.h"
+#include "perceiver/tasks/registry.h"
 #include "perceiver/tasks/starcraft/alphastar_transformer.h"
 #include "perceiver/tasks/starcraft/model.h"
 
@@ -20,41 +19,30 @@ Tensor random_entities(int64_t batch, const EntityConfig& c) {
 
 // Perceiver IO and AlphaStar's Transformer are asked the same.
 template <typename Model, typename ModelConfig>
-class EntityTask : public Task {
+class StarCraftTask : public ModelTask<Model, ModelOnly<ModelConfig>> {
  public:
-  explicit EntityTask(const Settings<ModelConfig>& config)
-      : config_(config), model_(config.model) {}
-
-  torch::nn::Module& model() override { return *model_; }
-
-  ModelSummary summary(Split) const override { return model_->summary(); }
+  using ModelTask<Model, ModelOnly<ModelConfig>>::ModelTask;
 
   Example random_inputs(int64_t batch) const override {
-    const EntityConfig& c = config_.model.entities;
+    const EntityConfig& c = this->config_.model.entities;
     return {{"entities", random_entities(batch, c)},
             {"mask", at::ones({batch, c.num_entities}, at::kBool)}};
   }
 
   Tensor forward(const Example& inputs, Split) override {
-    return model_->forward(inputs.at("entities"), inputs.at("mask")).entity_embeddings;
+    return this->model_->forward(inputs.at("entities"), inputs.at("mask")).entity_embeddings;
   }
-
- private:
-  Settings<ModelConfig> config_;
-  Model model_;
 };
 
 }  // namespace
 
-std::unique_ptr<Task> make_starcraft(const File& config, std::span<const std::string> overrides) {
-  return std::make_unique<EntityTask<StarCraft, StarCraftConfig>>(
-      read_config<Settings<StarCraftConfig>>(config, overrides));
+TaskEntry starcraft_task() {
+  return task_entry<StarCraftTask<StarCraft, StarCraftConfig>>("starcraft");
 }
 
-std::unique_ptr<Task> make_alphastar_transformer(const File& config,
-                                                 std::span<const std::string> overrides) {
-  return std::make_unique<EntityTask<AlphaStarTransformer, AlphaStarTransformerConfig>>(
-      read_config<Settings<AlphaStarTransformerConfig>>(config, overrides));
+TaskEntry alphastar_transformer_task() {
+  return task_entry<StarCraftTask<AlphaStarTransformer, AlphaStarTransformerConfig>>(
+      "alphastar_transformer");
 }
 
 }  // namespace perceiver

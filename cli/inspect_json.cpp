@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/inspect_report.h"
+#include "perceiver/core/config.h"
+
+namespace perceiver {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::optional<ArraySize>& a) { return a ? Json{a->index, a->channels} : Json(); }
+
+Json parts_json(const ModelSummary& s, const InspectArgs& args) {
+  Json parts = Json::array();
+  for (const Part& part : s.parts) {
+    Json item = {{"name", part.name},
+                 {"times", part.times},
+                 {"parameters", part.parameters},
+                 {"flops", part.flops}};
+    if (part.attention) {
+      const AttentionCase& a = *part.attention;
+      const AttentionChoice choice = choose(part, args);
+      item["attention"] = {{"heads", a.heads},
+                           {"queries", a.queries},
+                           {"keys", a.keys},
+                           {"qk_channels_per_head", a.qk_channels},
+                           {"v_channels_per_head", a.v_channels},
+                           {"kernel", choice.name},
+                           {"refusals", choice.refusals}};
+    }
+    parts.push_back(std::move(item));
+  }
+  return parts;
+}
+
+Json to_json(const WeightsReport& weights) {
+  using Kind = WeightsProblem::Kind;
+  Json json = {{"source", weights.source},     {"tensors", weights.tensors},
+               {"dtypes", weights.dtypes},     {"bytes", weights.bytes},
+               {"missing", Json::array()},     {"superfluous", Json::array()},
+               {"wrong_shapes", Json::array()}};
+  for (const WeightsProblem& problem : weights.problems) {
+    if (problem.kind == Kind::kWrongShape) {
+      json["wrong_shapes"].push_back(
+          {{"tensor", problem.tensor}, {"shape", problem.shape}, {"expected", problem.expected}});
+    } else {
+      // What the format has no place for is missing from the file, too.
+      json[problem.kind == Kind::kSuperfluous ? "superfluous" : "missing"].push_back(
+          problem.tensor);
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+void print_inspected_json(const Inspected& inspected, const InspectArgs& args) {
+  const ModelSummary& s = inspected.summary;
+  const MemoryPlan& memory = inspected.memory;
+  Json document = {{"config", args.config},
+                   {"origin", to_word(inspected.origin.weights)},
+                   {"split", args.split},
+                   {"inputs", to_json(s.inputs)},
+                   {"latents", to_json(s.latents)},
+                   {"queries", to_json(s.queries)},
+                   {"outputs", to_json(s.outputs)},
+                   {"parameters", s.parameters()},
+                   {"flops", s.flops()},
+                   {"memory",
+                    {{"batch", args.batch},
+                     {"dtype", args.dtype},
+                     {"weights", memory.weights},
+                     {"encode", memory.encode},
+                     {"process", memory.process},
+                     {"decode", memory.decode},
+                     {"peak", memory.peak()}}},
+                   {"parts", parts_json(s, args)}};
+  if (inspected.weights) document["weights"] = to_json(*inspected.weights);
+  fmt::print("{}\n", document.dump(2));
+}
+
+}  // namespace perceiver

@@ -1,0 +1,111 @@
+#include "cli/inspect_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/format.h"
+
+namespace perceiver {
+namespace {
+
+// Layers that differ in their number alone are one line: "encoder.self_attend_0-23".
+std::string family(const std::string& name) {
+  return name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+struct Line {
+  Part part;
+  int64_t count = 1;
+};
+
+std::vector<Line> merged(const std::vector<Part>& parts) {
+  std::vector<Line> lines;
+  for (const Part& part : parts) {
+    const bool numbered = std::isdigit(static_cast<unsigned char>(part.name.back())) != 0;
+    if (numbered && !lines.empty() && family(lines.back().part.name) == family(part.name) &&
+        lines.back().part.flops == part.flops * lines.back().count) {
+      lines.back().part.parameters += part.parameters;
+      lines.back().part.flops += part.flops;
+      ++lines.back().count;
+    } else {
+      lines.push_back({part});
+    }
+  }
+  return lines;
+}
+
+void print_summary(const ModelSummary& s, const InspectArgs& args) {
+  fmt::print("inputs   {}\n", array(s.inputs.index, s.inputs.channels));
+  if (s.latents) fmt::print("latents  {}\n", array(s.latents->index, s.latents->channels));
+  if (s.queries) fmt::print("queries  {}\n", array(s.queries->index, s.queries->channels));
+  fmt::print("outputs  {}\n\n", array(s.outputs.index, s.outputs.channels));
+
+  std::vector<std::vector<std::string>> rows = {{"part", "times", "parameters", "FLOPs", "heads",
+                                                 "queries x keys", "q/k, v a head", "kernel"}};
+  std::string refused;
+  for (const auto& [part, count] : merged(s.parts)) {
+    const std::string name = count == 1 ? part.name : fmt::format("{}-{}", part.name, count - 1);
+    std::vector<std::string> row = {name, std::to_string(part.times), grouped(part.parameters),
+                                    part.flops > 0 ? amount(part.flops) : "-"};
+    if (part.attention) {
+      const AttentionCase& a = *part.attention;
+      const AttentionChoice choice = choose(part, args);
+      row.insert(row.end(), {std::to_string(a.heads),
+                             fmt::format("{} x {}", grouped(a.queries), grouped(a.keys)),
+                             fmt::format("{}, {}", a.qk_channels, a.v_channels), choice.name});
+      for (const std::string& reason : choice.refusals)
+        refused += fmt::format("  {}: {}\n", name, reason);
+    }
+    rows.push_back(std::move(row));
+  }
+  rows.push_back({"all", "", grouped(s.parameters()), amount(s.flops())});
+  fmt::print("{}", table(rows));
+  if (!refused.empty()) fmt::print("\nfaster kernels that refused\n{}", refused);
+}
+
+void print_memory(const MemoryPlan& memory, const InspectArgs& args) {
+  fmt::print(
+      "\nmemory, {} x {} (estimate): weights {}, then at most {} (encode {}, process {}, "
+      "decode in slices of {} {}); peak {}\n",
+      args.batch, args.dtype, bytes(memory.weights), bytes(memory.peak() - memory.weights),
+      bytes(memory.encode), bytes(memory.process), args.slice, bytes(memory.decode),
+      bytes(memory.peak()));
+}
+
+// A foreign model has nothing in common with ours: its names are not listed to the last.
+constexpr size_t kProblemsShown = 20;
+
+void print_weights(const WeightsReport& weights) {
+  std::vector<std::string> dtypes;
+  for (const auto& [dtype, tensors] : weights.dtypes) dtypes.push_back(dtype);
+  fmt::print("\nweights: {} tensors, {}, {}, {}\n", weights.tensors, fmt::join(dtypes, " and "),
+             bytes(weights.bytes),
+             weights.problems.empty() ? "all there" : count_problems(weights.problems));
+  for (size_t i = 0; i < std::min(weights.problems.size(), kProblemsShown); ++i) {
+    fmt::print("  {}\n", to_string(weights.problems[i]));
+  }
+  if (weights.problems.size() > kProblemsShown) {
+    fmt::print("  and {} more\n", weights.problems.size() - kProblemsShown);
+  }
+}
+
+}  // namespace
+
+AttentionChoice choose(const Part& part, const InspectArgs& args) {
+  return choose_attention(part, {.device = at::Device(args.device),
+                                 .dtype = dtype_argument(args.dtype),
+                                 .batch = args.batch,
+                                 .needs_grad = args.split == "train"});
+}
+
+void print_inspected(const Inspected& inspected, const InspectArgs& args) {
+  print_summary(inspected.summary, args);
+  print_memory(inspected.memory, args);
+  fmt::print("\n{}; {}\n", to_string(inspected.origin), inspected.semantics);
+  if (inspected.weights) print_weights(*inspected.weights);
+}
+
+}  // namespace perceiver

@@ -1,0 +1,32 @@
+// The options of `perceiver train`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "perceiver/tasks/train_config.h"
+
+namespace CLI {
+class App;
+}
+
+namespace perceiver {
+
+struct TrainArgs {
+  std::string config, output, resume, from, dtype, device = "auto";
+  std::vector<std::string> overrides, data, new_head, freeze;
+  bool keys = false, overfit_batch = false, quiet = false;
+  int64_t threads = 0, loader_threads = 0;
+};
+
+// What --keys asks for.
+void print_keys(const TrainArgs& args);
+
+void add_train_options(CLI::App& command, TrainArgs& args);
+
+// Flags are a short way to say what the config says: a run's config.toml is then complete.
+std::vector<std::string> overrides_of(const TrainArgs& args);
+
+int64_t loader_threads(const TrainArgs& args);
+
+}  // namespace perceiver

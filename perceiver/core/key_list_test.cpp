@@ -1,0 +1,53 @@
+#include "perceiver/core/key_list.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace perceiver {
+namespace {
+
+enum class Colour { kRed, kGreen, kBlue };
+constexpr std::array<std::string_view, 3> enum_words(Colour) { return {"red", "green", "blue"}; }
+
+struct Inner {
+  std::optional<int64_t> width;
+  std::vector<std::string> names = {"a b"};
+};
+struct Outer {
+  Inner inner;
+  Colour colour = Colour::kGreen;
+  double share = 0.5;
+};
+template <typename Visitor>
+void fields(Visitor& visit, Inner& c) {
+  visit({"width", "How wide"}, c.width, at_least(1));
+  visit("names", c.names);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Outer& c) {
+  visit({"inner", "What is inside"}, c.inner);
+  visit({"colour", "Which colour"}, c.colour);
+  visit({"share", "How much"}, c.share, between(0.0, 1.0));
+}
+
+TEST(ListKeys, EachHasItsPathTypeValueAndMeaning) {
+  const std::vector<ListedKey> keys = list_keys(Outer{});
+  ASSERT_EQ(keys.size(), 5);
+  EXPECT_EQ(keys[0].path, "inner");
+  EXPECT_TRUE(keys[0].is_table());
+  EXPECT_EQ(keys[1].path, "inner.width");
+  EXPECT_EQ(keys[1].type, "integer, at least 1");
+  EXPECT_EQ(keys[1].value, "");
+  EXPECT_EQ(keys[1].meaning, "How wide");
+  EXPECT_EQ(keys[2].type, "list of strings");
+  EXPECT_EQ(keys[2].value, "['a b']");
+  EXPECT_EQ(keys[2].meaning, "");
+  EXPECT_EQ(keys[3].type, "red, green or blue");
+  EXPECT_EQ(keys[3].value, "'green'");
+  EXPECT_EQ(keys[4].type, "float, 0 to 1");
+  EXPECT_EQ(keys[4].value, "0.5");
+}
+
+}  // namespace
+}  // namespace perceiver

@@ -1,0 +1,17 @@
+// How what was measured is told to people. Files and JSON hold the plain numbers by their keys.
+#pragma once
+
+#include <string>
+
+namespace perceiver {
+
+enum class Unit { kNumber, kShare, kPixels };
+
+struct FigureName {
+  std::string name;  // "top-1"
+  Unit unit = Unit::kNumber;
+};
+
+std::string value_text(double value, Unit unit);  // "0.6123", "77.9 %", "1.234 px"
+
+}  // namespace perceiver

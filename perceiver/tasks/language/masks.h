@@ -1,0 +1,31 @@
+// Words that are missing from a text, and how people write them: "[MASK]" or "<mask>", in small
+// letters or capitals.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "perceiver/core/file.h"
+#include "perceiver/data/dataset.h"
+
+namespace perceiver {
+
+inline constexpr std::string_view kMissingWord = "[MASK]";
+
+// What stands between the masks: one run more than there are masks.
+std::vector<std::string_view> split_at_masks(std::string_view text);
+
+// Letters of a word that nobody has guessed yet.
+inline constexpr int64_t kTypicalLetters = 5;
+
+// A user's files as read_bytes() (modalities/text_file.h) gives them, with a mask for every letter
+// of a missing word: `letters` of each in turn, kTypicalLetters of those that it does not tell of.
+Example read_masked_bytes(std::span<const File> files, int64_t vocabulary_size, int64_t length,
+                          std::span<const int64_t> letters = {});
+
+// ids [B, m] with the space before a masked word masked, too: byte models learnt that it belongs to
+// the word.
+Tensor with_masked_spaces(const Tensor& ids);
+
+}  // namespace perceiver

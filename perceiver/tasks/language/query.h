@@ -1,0 +1,12 @@
+// The latents of a text in a file, asked for the bytes of its words.
+#pragma once
+
+#include "perceiver/tasks/language/model.h"
+#include "perceiver/tasks/query.h"
+
+namespace perceiver {
+
+// As Task::answer(); the file has the text's "ids" beside its latents.
+Answer answer_words(LanguageImpl& model, const LatentsFile& file, const Query& query);
+
+}  // namespace perceiver

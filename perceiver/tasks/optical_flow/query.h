@@ -1,0 +1,14 @@
+// Two frames as latents in a file, and the flow of pixels or of a box asked of them.
+#pragma once
+
+#include "perceiver/tasks/optical_flow/model.h"
+#include "perceiver/tasks/query.h"
+
+namespace perceiver {
+
+// As Task::encode_files() and Task::answer().
+void encode_frames(OpticalFlowImpl& model, std::span<const File> files, LatentsFile& file,
+                   const Hooks& hooks);
+Answer answer_flow(OpticalFlowImpl& model, const LatentsFile& file, const Query& query);
+
+}  // namespace perceiver

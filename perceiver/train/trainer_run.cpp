@@ -1,0 +1,159 @@
+// A whole run: step after step, reported, evaluated and saved.
+#include <ATen/ATen.h>
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "perceiver/train/dropped.h"
+#include "perceiver/train/evaluate.h"
+#include "perceiver/train/trainer.h"
+#include "perceiver/train/watched_pass.h"
+#include "perceiver/zoo/origin.h"
+
+namespace perceiver {
+
+bool Trainer::evaluates_now() const {
+  return step_ == config_.steps || (config_.eval_every > 0 && step_ % config_.eval_every == 0);
+}
+
+// Until an evaluation was timed: measuring an example takes a third of training on it.
+RestOfRun Trainer::rest(Meter& meter) const {
+  RestOfRun rest{.steps = config_.steps - step_, .seconds_per_step = meter.seconds_per_step()};
+  if (!held_out_) return rest;
+  const int64_t every = config_.eval_every > 0 ? config_.eval_every : config_.steps;
+  rest.evaluations = config_.steps / every - step_ / every + (config_.steps % every == 0 ? 0 : 1);
+  const auto examples = static_cast<double>(num_evaluated(*held_out_, training_.eval_config()));
+  rest.seconds_per_evaluation = seconds_per_evaluation_.value_or(
+      examples * rest.seconds_per_step / static_cast<double>(3 * config_.batch));
+  return rest;
+}
+
+void Trainer::report(RunFolder& folder, Meter& meter, const Step& result, double rate) {
+  const bool logs = step_ % config_.log_every == 0 || step_ == config_.steps;
+  // A GPU runs ahead; looking at a number waits for it.
+  if (!logs && is_timed_ && !options_.device.is_cpu()) return;
+  const RestOfRun left = rest(meter);
+  Metrics figures = meter.figures();
+  figures["loss"] = result.loss.item<double>();
+  figures["gradient_norm"] = result.gradient_norm.item<double>();
+  figures["learning_rate"] = rate;
+  figures["seconds_left"] = left.seconds();
+  if (logs) folder.log(step_, "train", figures);
+  options_.stepped({step_, config_.steps, figures, logs});
+  if (logs) meter.begin_again();
+  if (std::exchange(is_timed_, true)) return;
+  if (const std::string line = rest_line(left); !line.empty()) options_.say(line);
+  const bool on_cpu = options_.device.is_cpu();
+  if (const std::string advice = on_cpu ? cpu_advice(left, config_) : ""; !advice.empty()) {
+    options_.say(advice);
+  }
+}
+
+int Trainer::run_step(RunFolder& folder, Meter& meter) {
+  const double rate = learning_rate();
+  const Step result = step();
+  meter.add_step();
+  const int stopped = options_.stop();
+  const bool saves = stopped != 0 || step_ == config_.steps || step_ % config_.save_every == 0;
+  const bool logs = step_ % config_.log_every == 0;
+  if (logs || saves || evaluates_now() || options_.device.is_cpu()) check_finite(result, folder);
+  report(folder, meter, result, rate);
+  meter.pause();
+  if (evaluates_now()) evaluate_and_keep_best(folder);
+  if (saves) save(folder);
+  meter.go_on();
+  return stopped;
+}
+
+int Trainer::run(RunFolder& folder) {
+  int stopped = 0;
+  try {
+    Meter meter({.device = options_.device,
+                 .dtype = dtype_of(config_.dtype),
+                 .flops_per_step = training_.flops_per_example() * config_.batch,
+                 .examples_per_step = config_.batch});
+    if (unevaluated_) {
+      evaluate_and_keep_best(folder);
+      save(folder);
+    }
+    while (step_ < config_.steps && stopped == 0) stopped = run_step(folder, meter);
+  } catch (const Dropped& dropped) {
+    stopped = dropped.why;
+  }
+  loader_.reset();
+  if (saved_at_ != step_) save(folder);
+  return stopped;
+}
+
+void Trainer::check_finite(const Step& result, const RunFolder& folder) const {
+  const double loss = result.loss.item<double>(), norm = result.gradient_norm.item<double>();
+  if (std::isfinite(loss) && std::isfinite(norm)) return;
+  fail(
+      "step {}: the {} is {}; the checkpoints in {} are from before. Lower train.learning_rate, or "
+      "set train.clip",
+      step_, std::isfinite(loss) ? "gradients' norm" : "loss", std::isfinite(loss) ? norm : loss,
+      folder.path().string());
+}
+
+void Trainer::evaluate_and_keep_best(RunFolder& folder) {
+  if (!held_out_ || evaluated_at_ == step_) return;
+  unevaluated_ = true;
+  std::optional<WatchedForward> watch;
+  if (is_watched()) watch.emplace([this] { drop_if_asked(); });
+  const auto start = std::chrono::steady_clock::now();
+  const EvaluateOptions how = {.device = options_.device,
+                               .threads = options_.threads,
+                               .seed = static_cast<uint64_t>(config_.seed),
+                               .waiting = [this] { drop_if_asked(); },
+                               .unreadable = on_unreadable()};
+  const WeightAverage::Scope averaged(average_.get());
+  const Evaluation result = evaluate(task_, *held_out_, how);
+  seconds_per_evaluation_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  folder.log(step_, "eval", result.figures);
+  std::string line =
+      fmt::format("step {}/{}  held out ({}):", step_, config_.steps, result.examples);
+  for (const auto& [key, value] : result.figures) {
+    const FigureName figure = training_.figure_name(key);
+    line += fmt::format("  {} {}", figure.name, value_text(value, figure.unit));
+  }
+  const MainMeasure main = training_.main_measure();
+  const double value = result.figures.at(main.name);
+  // A correlation of constant answers is no number, and better than nothing it is not.
+  const bool better = !best_ || (main.lower_is_better ? value < *best_ : value > *best_);
+  if (std::isfinite(value) && better) {
+    best_ = value;
+    sign(folder);
+    save_best(folder.path(), model_);
+    line += "  (best so far)";
+  }
+  options_.say(line);
+  evaluated_at_ = step_;
+  unevaluated_ = false;
+}
+
+void Trainer::sign(const RunFolder& folder) const {
+  model_.origin = origin_of_run(folder.path());
+  model_.origin.steps = step_;
+  model_.origin.began_as = config_.from;
+}
+
+NamedTensors Trainer::state() const {
+  NamedTensors state = optimizer_->state();
+  if (average_) std::ranges::move(average_->state(), std::back_inserter(state));
+  return state;
+}
+
+void Trainer::save(const RunFolder& folder) {
+  sign(folder);
+  save_last(folder.path(), model_,
+            {.step = step_, .best = best_, .unevaluated = unevaluated_, .tensors = state()});
+  saved_at_ = step_;
+  if (!average_ || held_out_) return;
+  // Nothing tells which average is best: the newest can be used too.
+  const WeightAverage::Scope averaged(average_.get());
+  save_best(folder.path(), model_);
+}
+
+}  // namespace perceiver

@@ -1,0 +1,106 @@
+#include "perceiver/zoo/catalogue.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "perceiver/core/error.h"
+#include "perceiver/core/file.h"
+#include "perceiver/core/lines.h"
+#include "perceiver/nn/init.h"
+#include "perceiver/nn/layers.h"
+#include "perceiver/tasks/registry.h"
+#include "perceiver/zoo/model.h"
+
+namespace perceiver {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Up to the first full stop that is not of "Tab." or "App.".
+std::string first_sentence(const std::string& text) {
+  for (size_t dot = text.find(". "); dot != text.npos; dot = text.find(". ", dot + 1)) {
+    const std::string before = text.substr(0, dot);
+    if (!before.ends_with("Tab") && !before.ends_with("App")) return before;
+  }
+  return text.substr(0, text.ends_with('.') ? text.size() - 1 : text.npos);
+}
+
+// The comment that begins a config.
+std::string about_config(const File& config) {
+  std::string comment;
+  for (const std::string& line : lines_of(config.bytes)) {
+    if (!line.starts_with("# ")) break;
+    comment += (comment.empty() ? "" : " ") + line.substr(2);
+  }
+  return first_sentence(comment);
+}
+
+// The first paragraph of the card below its title; "" where there is no card.
+std::string about_model(const fs::path& folder) {
+  const fs::path card = folder / "README.md";
+  if (!fs::is_regular_file(card)) return "";
+  std::string paragraph;
+  for (const std::string& line : lines_of(read_file(card).bytes)) {
+    if (line.starts_with("#")) continue;
+    if (line.empty() && !paragraph.empty()) break;
+    paragraph += (paragraph.empty() ? "" : " ") + line;
+  }
+  return first_sentence(paragraph);
+}
+
+CatalogueEntry entry_of(const std::string& name, const File& settings) {
+  const ConstructScope scope(Construct::kWithoutMemory);
+  const std::unique_ptr<Settings> read = read_settings(settings);
+  return {.name = name, .task = read->task(), .parameters = num_parameters(read->make()->model())};
+}
+
+// Nothing where the name has no model to it: folders of models may hold other things.
+std::optional<CatalogueEntry> model_entry(const std::string& name, const ModelPlaces& places) {
+  try {
+    const fs::path folder = find_model(name, places);
+    CatalogueEntry entry = entry_of(name, settings_file(folder));
+    entry.about = about_model(folder);
+    entry.path = folder;
+    return entry;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::vector<CatalogueEntry> models_in(const ModelPlaces& places) {
+  std::vector<CatalogueEntry> entries;
+  for (const std::string& name : model_names(places)) {
+    if (const auto entry = model_entry(name, places)) entries.push_back(*entry);
+  }
+  return entries;
+}
+
+std::vector<CatalogueEntry> configs_in(const fs::path& folder) {
+  std::vector<CatalogueEntry> entries;
+  for (const fs::path& path : sorted_entries(folder)) {
+    if (path.extension() != ".toml" || path.filename() == "paper.toml") continue;
+    const File config = read_file(path);
+    entries.push_back(entry_of(path.stem().string(), config));
+    entries.back().about = about_config(config);
+    entries.back().path = path;
+  }
+  return entries;
+}
+
+std::vector<std::string> released_models_not_in(const ModelPlaces& places) {
+  const std::vector<std::string> here = model_names(places);
+  std::vector<std::string> names;
+  for (const std::string& name : released_models()) {
+    const std::string without_owner = name.substr(name.find('/') + 1);
+    const bool is_here = std::any_of(here.begin(), here.end(), [&](const std::string& known) {
+      return known == name || known == without_owner;
+    });
+    if (!is_here) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace perceiver
