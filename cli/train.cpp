@@ -121,8 +121,9 @@ void train(TrainArgs args) {
                           .stepped = [&](const StepReport& report) { display.stepped(report); },
                           .say = [&](const std::string& line) { display.say(line); }});
   if (resumes) go_on(trainer, folder, display);
-  if (trainer.steps_done() >= settings.steps) {
-    display.say(fmt::format("all {} steps are done; train.steps=N makes it more", settings.steps));
+  if (trainer.steps_done() >= trainer.steps()) {
+    display.say(fmt::format("all {} steps are done; train.{} makes it more", trainer.steps(),
+                            settings.steps > 0 ? "steps=N" : "epochs=N"));
   }
   trainer.check_step_fits();
   if (resumes && !overrides.empty()) write_file(folder / "config.toml", model.settings->text());

@@ -33,6 +33,7 @@ struct TrainConfig {
   int64_t warmup_steps = 0;
   double constant_share = 0.5;
   int64_t steps = 1000;
+  int64_t epochs = 0;
   int64_t batch = 32;
   int64_t accumulate = 1;
   double clip = 0.0;
@@ -70,7 +71,12 @@ void fields(Visitor& visit, TrainConfig& c) {
         c.warmup_steps, at_least(0));
   visit({"constant_share", "constant_cosine: share of the steps before the cosine"},
         c.constant_share, between(0.0, 1.0));
-  visit({"steps", "Changes of the weights, in all"}, c.steps, at_least(1));
+  visit({"steps", "Changes of the weights, in all; 0: as many as train.epochs are"}, c.steps,
+        at_least(0));
+  visit(
+      {"epochs",
+       "Times that every training example is seen, in place of train.steps; 0: train.steps count"},
+      c.epochs, at_least(0));
   visit({"batch", "Examples a step"}, c.batch, at_least(1));
   visit({"accumulate", "Small batches that a step's is cut into, to save memory"}, c.accumulate,
         at_least(1));
@@ -100,8 +106,11 @@ void fields(Visitor& visit, TrainConfig& c) {
   visit({"seed", "Start of all random numbers; the same seed gives the same run"}, c.seed,
         at_least(0));
   visit({"log_every", "Steps between two lines of progress"}, c.log_every, at_least(1));
-  visit({"eval_every", "Steps between two measurements on held-out examples; 0: at the end alone"},
-        c.eval_every, at_least(0));
+  visit(
+      {"eval_every",
+       "Steps between two measurements on held-out examples; 0: after each of train.epochs, or at "
+       "the end alone"},
+      c.eval_every, at_least(0));
   visit({"save_every", "Steps between two checkpoints"}, c.save_every, at_least(1));
 }
 

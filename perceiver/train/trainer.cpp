@@ -104,6 +104,7 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
     examples_ = training_.dataset(Split::kTrain);
     if (!config_.overfit_batch) held_out_ = training_.dataset(Split::kEval);
   }
+  count_steps();
   task_.model().to(options.device);
   task_.model().train();
   freeze();
@@ -128,6 +129,21 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
   } else {
     optimizer_ = std::make_unique<AdamW>(std::move(parameters), rule);
   }
+}
+
+// From epochs, where these are given. The last step of an epoch may reach into the next.
+void Trainer::count_steps() {
+  if ((config_.steps > 0) == (config_.epochs > 0)) {
+    fail("train.steps is {} and train.epochs is {}, expected just one of them above 0",
+         config_.steps, config_.epochs);
+  }
+  if (config_.steps > 0) return;
+  const auto steps_of = [this](int64_t epochs) {
+    const int64_t examples = examples_ ? epochs * examples_->size() : 1;
+    return (examples + config_.batch - 1) / config_.batch;
+  };
+  config_.steps = steps_of(config_.epochs);
+  if (config_.eval_every == 0) config_.eval_every = steps_of(1);
 }
 
 void Trainer::freeze() {

@@ -65,9 +65,11 @@ class Trainer {
   Step step();
 
   int64_t steps_done() const { return step_; }
-  int64_t skipped() const { return skipped_; }  // examples that could not be read
+  int64_t steps() const { return config_.steps; }  // in all
+  int64_t skipped() const { return skipped_; }     // examples that could not be read
 
  private:
+  void count_steps();
   void freeze();
   std::function<void(const std::string&)> on_unreadable();
   void start_loader();

@@ -41,6 +41,23 @@ TEST_F(TrainerTest, SmallBatchesAddUpToALargeOne) {
             "train.batch (8) must be a multiple of train.accumulate (3)");
 }
 
+// The paper fine-tunes for ten epochs, whatever the batch: a step may end in the next epoch.
+TEST_F(TrainerTest, EpochsAreAsManyStepsAsSeeEveryExampleSoOften) {
+  const auto steps = [&](const std::vector<std::string>& overrides) {
+    Model model = make(overrides);
+    return Trainer(model, {}).steps();
+  };
+  Model model = make({});
+  const int64_t examples = model.task->training()->dataset(Split::kTrain)->size();
+  EXPECT_EQ(steps({"train.steps=0", "train.epochs=10", "train.batch=3"}), (10 * examples + 2) / 3);
+  EXPECT_EQ(steps({"train.steps=0", "train.epochs=1", "train.batch=1"}), examples);
+  EXPECT_EQ(steps({"train.steps=7"}), 7);
+  EXPECT_EQ(error_with({"train.steps=7", "train.epochs=2"}),
+            "train.steps is 7 and train.epochs is 2, expected just one of them above 0");
+  EXPECT_EQ(error_with({"train.steps=0"}),
+            "train.steps is 0 and train.epochs is 0, expected just one of them above 0");
+}
+
 TEST_F(TrainerTest, RecomputingChangesNothing) {
   const std::vector<double> kept = losses_with({}),
                             recomputed = losses_with({"train.recompute=true"});
