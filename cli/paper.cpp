@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/format.h"
@@ -72,6 +73,23 @@ void print_tables(const std::vector<LedgerEntry>& ledger) {
              ledger.size() - matches);
 }
 
+// Whether the configs have the hyper-parameters that the paper gives.
+void print_recipes(const std::filesystem::path& configs) {
+  std::set<std::string> seen;
+  std::vector<std::string> differences;
+  size_t settings = 0;
+  for (const PaperRecipe& recipe : paper_recipes(configs)) {
+    seen.insert(recipe.configs.begin(), recipe.configs.end());
+    settings += recipe.configs.size() * recipe.settings.size();
+    for (std::string& line : recipe_differences(recipe, configs)) {
+      differences.push_back(std::move(line));
+    }
+  }
+  fmt::print("{} hyper-parameters in {} configs: {} are the paper's\n", settings, seen.size(),
+             settings - differences.size());
+  for (const std::string& line : differences) fmt::print("    not in {}\n", line);
+}
+
 }  // namespace
 
 void add_paper_command(CLI::App& app) {
@@ -83,7 +101,9 @@ void add_paper_command(CLI::App& app) {
   command->add_flag("--json", *json, "Print one JSON array, a row each");
   command->callback([json] {
     const std::vector<LedgerEntry> ledger = paper_ledger(shipped("configs"));
-    *json ? print_json(ledger) : print_tables(ledger);
+    if (*json) return print_json(ledger);
+    print_tables(ledger);
+    print_recipes(shipped("configs"));
   });
 }
 

@@ -1,10 +1,13 @@
 #include "perceiver/tasks/ledger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "perceiver/nn/init.h"
 #include "perceiver/nn/layers.h"
+#include "perceiver/tasks/settings.h"
 
 namespace perceiver {
 namespace {
@@ -13,11 +16,29 @@ constexpr double kTolerance = 0.005;
 
 struct Ledger {
   std::vector<LedgerRow> row;
+  std::vector<PaperRecipe> recipe;
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, Ledger& c) {
   visit("row", c.row);
+  visit("recipe", c.recipe);
+}
+
+Ledger read_ledger(const std::filesystem::path& configs) {
+  return read_config<Ledger>(read_file(configs / "paper.toml"));
+}
+
+// "train.batch=16,32" -> "train.batch=16", "train.batch=32"
+std::vector<std::string> alternatives(const std::string& setting) {
+  const size_t values = setting.find('=') + 1;
+  std::vector<std::string> all;
+  for (size_t begin = values; begin <= setting.size();) {
+    const size_t end = std::min(setting.find(',', begin), setting.size());
+    all.push_back(setting.substr(0, values) + setting.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
 }
 
 // Operations of a part when only a share of the queries is decoded: keys and values of the
@@ -81,7 +102,7 @@ PaperFigures built_figures(const LedgerRow& row, const std::filesystem::path& co
 
 std::vector<LedgerEntry> paper_ledger(const std::filesystem::path& configs) {
   std::vector<LedgerEntry> entries;
-  for (const LedgerRow& row : read_config<Ledger>(read_file(configs / "paper.toml")).row) {
+  for (const LedgerRow& row : read_ledger(configs).row) {
     const PaperFigures built = built_figures(row, configs);
     const bool match =
         agree(row.paper.params, built.params) && agree(row.paper.flops, built.flops) &&
@@ -90,6 +111,28 @@ std::vector<LedgerEntry> paper_ledger(const std::filesystem::path& configs) {
     entries.push_back({row, built, match});
   }
   return entries;
+}
+
+std::vector<PaperRecipe> paper_recipes(const std::filesystem::path& configs) {
+  return read_ledger(configs).recipe;
+}
+
+std::vector<std::string> recipe_differences(const PaperRecipe& recipe,
+                                            const std::filesystem::path& configs) {
+  std::vector<std::string> differences;
+  for (const std::string& config : recipe.configs) {
+    const std::unique_ptr<Settings> settings = read_settings(read_file(configs / config));
+    const std::string text = settings->text();
+    // What a config says already changes nothing.
+    const auto says = [&](const std::string& one) {
+      return settings->with(std::span(&one, 1))->text() == text;
+    };
+    for (const std::string& setting : recipe.settings) {
+      if (std::ranges::any_of(alternatives(setting), says)) continue;
+      differences.push_back(fmt::format("{}: {} ({})", config, setting, recipe.where));
+    }
+  }
+  return differences;
 }
 
 }  // namespace perceiver

@@ -43,6 +43,19 @@ std::vector<LedgerEntry> paper_ledger(const std::filesystem::path& configs);
 // What the modules of one row give, by the row's rules.
 PaperFigures built_figures(const LedgerRow& row, const std::filesystem::path& configs);
 
+// Hyper-parameters that the paper gives for some of its models: a recipe of configs/paper.toml.
+struct PaperRecipe {
+  std::string where;                  // section or table of the paper
+  std::vector<std::string> configs;   // files in configs/
+  std::vector<std::string> settings;  // "train.batch=2048"; of a grid: "train.batch=16,32,64"
+};
+
+std::vector<PaperRecipe> paper_recipes(const std::filesystem::path& configs);
+
+// Where a config says otherwise: "glue_single.toml: train.batch=16,32,64 (Tab. 13)".
+std::vector<std::string> recipe_differences(const PaperRecipe& recipe,
+                                            const std::filesystem::path& configs);
+
 template <typename Visitor>
 void fields(Visitor& visit, PaperFigures& c) {
   visit("params", c.params, at_least(0));
@@ -64,6 +77,13 @@ void fields(Visitor& visit, LedgerRow& c) {
   visit("added_to", c.added_to);
   visit("paper", c.paper);
   visit("note", c.note);
+}
+
+template <typename Visitor>
+void fields(Visitor& visit, PaperRecipe& c) {
+  visit("where", c.where);
+  visit("configs", c.configs);
+  visit("settings", c.settings);
 }
 
 }  // namespace perceiver

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "perceiver/core/file.h"
+#include "perceiver/tasks/settings.h"
 
 namespace perceiver {
 namespace {
@@ -94,6 +95,34 @@ TEST_F(LedgerTest, EveryConfigOfThePaperHasARow) {
     const auto has_it = [&](const LedgerEntry& entry) { return entry.row.config == name; };
     EXPECT_TRUE(std::any_of(ledger_.begin(), ledger_.end(), has_it)) << name;
   }
+}
+
+// Tab. 12 and 13, App. A and H.
+TEST_F(LedgerTest, EveryHyperParameterOfThePaperIsTheConfigs) {
+  std::map<std::string, size_t> settings;
+  for (const PaperRecipe& recipe : paper_recipes(shipped("configs"))) {
+    for (const std::string& line : recipe_differences(recipe, shipped("configs"))) {
+      ADD_FAILURE() << line;
+    }
+    for (const std::string& config : recipe.configs) settings[config] += recipe.settings.size();
+  }
+  for (const auto& path : sorted_entries(shipped("configs"))) {
+    const std::string name = path.filename().string();
+    const bool is_paper = name != "paper.toml" && !path.stem().string().ends_with("_mini");
+    if (is_paper && read_settings(read_file(path))->train() != nullptr) {
+      EXPECT_GE(settings[name], 6) << name << " has no recipe";
+    }
+  }
+}
+
+TEST(PaperRecipe, AConfigThatSaysOtherwiseIsNamedWithTheSetting) {
+  const PaperRecipe recipe = {
+      .where = "Tab. 0",
+      .configs = {"glue_single.toml"},
+      .settings = {"train.batch=16,32", "train.batch=8,16", "train.clip=1.0"}};
+  EXPECT_EQ(recipe_differences(recipe, shipped("configs")),
+            (std::vector<std::string>{"glue_single.toml: train.batch=8,16 (Tab. 0)",
+                                      "glue_single.toml: train.clip=1.0 (Tab. 0)"}));
 }
 
 // Tab. 5 and 6, and the text: arrays of the models as released.
