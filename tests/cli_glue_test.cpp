@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "perceiver/tasks/glue/files_test.h"
+#include "tests/child.h"
 #include "tests/program.h"
 
 namespace perceiver {
@@ -51,6 +52,46 @@ TEST_F(CliGlue, ARunEndsWithTheFiguresOfAllTasksAndEvalRepeatsThem) {
     sum += json[benchmark.name][main].get<double>();
   }
   EXPECT_NEAR(json["average"].get<double>(), sum / 8.0, 1e-9);
+}
+
+// One task, eight tasks, and BERT, whose config has the same sizes.
+TEST_F(CliGlue, KilledARunComesToTheSameWeights) {
+  write_file(folder / "bert.toml", R"(
+task = "glue_bert"
+[model]
+vocabulary_size = 262
+num_inputs = 32
+input_channels = 16
+transformer = { num_layers = 1, num_heads = 2, mlp_channels = 32 }
+)");
+  const std::string schedule =
+      " --threads 1 --data " + path("GLUE") +
+      " train.batch=8 train.steps=40 train.log_every=1 train.save_every=3 train.eval_every=16";
+  const std::string small =
+      "train glue_mini model.num_inputs=32 model.encoder.num_latents=4"
+      " model.encoder.self_attends_per_block=1" +
+      schedule;
+  const std::map<std::string, std::string> kinds = {
+      {"eight", small},
+      {"one", small + " model.variant=single model.tasks=['rte']"},
+      {"bert", "train " + path("bert.toml") + schedule}};
+  for (const auto& [name, command] : kinds) {
+    ASSERT_EQ(run(command + " -q -o " + path(name)).code, 0) << name;
+    const fs::path killed = folder / (name + "_killed");
+    {
+      Child child(command + " -q -o " + killed.string());
+      wait_for([&] { return fs::exists(killed / "last") || !child.running(); });
+      child.send(SIGKILL);
+      child.wait();
+    }
+    const Result resumed = run("train -q --threads 1 --resume " + killed.string());
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    for (const char* model : {"last", "best"}) {
+      EXPECT_EQ(read_file(killed / model / "model.safetensors").bytes,
+                read_file(folder / name / model / "model.safetensors").bytes)
+          << name << " " << model;
+    }
+  }
 }
 
 TEST_F(CliGlue, MistakesAreOneLine) {
