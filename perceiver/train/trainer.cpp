@@ -16,7 +16,6 @@
 #include "perceiver/optim/schedule.h"
 #include "perceiver/train/dropped.h"
 #include "perceiver/train/evaluate.h"
-#include "perceiver/train/step_memory.h"
 #include "perceiver/train/watched_pass.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/labels.h"
@@ -233,9 +232,7 @@ void Trainer::drop_if_asked() const {
 
 // A forward pass of one example tells what a batch of them keeps for the backward pass, which takes
 // little more itself.
-void Trainer::check_step_fits() {
-  if (!options_.device.is_cpu()) return;
-  const int64_t free_bytes = free_memory(options_.device);
+StepMemory Trainer::step_memory() {
   StepMemory memory;
   for (const auto& [name, tensor] : state()) memory.fixed += bytes_of(tensor);
   for (const Tensor& parameter : trained_) {
@@ -255,7 +252,13 @@ void Trainer::check_step_fits() {
   } catch (const Dropped&) {  // run() will be asked to stop, too
   }
   buffers.restore();
-  check_memory(memory, config_, free_bytes);
+  return memory;
+}
+
+void Trainer::check_step_fits() {
+  if (!options_.device.is_cpu()) return;
+  const int64_t free_bytes = free_memory(options_.device);
+  check_memory(step_memory(), config_, free_bytes);
 }
 
 // Autograd would add to each gradient by a kernel of its own: it is left to make new ones.

@@ -17,6 +17,7 @@
 #include "perceiver/train/meter.h"
 #include "perceiver/train/recorded_pass.h"
 #include "perceiver/train/run_folder.h"
+#include "perceiver/train/step_memory.h"
 #include "perceiver/train/weight_average.h"
 
 namespace perceiver {
@@ -49,6 +50,9 @@ class Trainer {
   Trainer(Model& model, const TrainerOptions& options);
 
   void resume(const Checkpoint& checkpoint);
+
+  // Of a step on the CPU, found out by the forward pass of one example.
+  StepMemory step_memory();
 
   // Fails where a step needs more memory than is free, with settings that would fit. On a GPU,
   // where a step that does not fit ends at once, it is not asked.
