@@ -90,11 +90,11 @@ std::optional<fs::path> snapshot_in(const fs::path& cache_folder) {
   return newest == snapshots.end() ? std::nullopt : std::optional(*newest);
 }
 
-// A run's folder has models inside and is none itself.
+// A run's folder has models inside and is none itself; the `best` of a sweep is a run.
 fs::path model_of_run(const fs::path& path) {
   if (is_there(path / "config.json")) return path;
   for (const char* kept : {"best", "last"}) {
-    if (is_folder(path / kept)) return path / kept;
+    if (is_folder(path / kept)) return model_of_run(path / kept);
   }
   return path;
 }

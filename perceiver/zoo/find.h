@@ -1,5 +1,5 @@
 // What -m takes: a folder or a file, the name of a shipped model or config, a hub id, a run of
-// `train`.
+// `train`, a folder of `sweep`.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,8 @@ struct ModelPlaces {
 ModelPlaces model_places();
 
 // The folder or file of the model, which is then there. A path is taken before a name, a model
-// before a config. A run's folder gives its `best`, else its `last`.
+// before a config. A run's folder gives its `best`, else its `last`; a sweep's the model of its
+// best run.
 std::filesystem::path find_model(const std::string& name,
                                  const ModelPlaces& places = model_places());
 

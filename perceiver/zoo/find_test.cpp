@@ -102,6 +102,22 @@ TEST_F(FindModel, TakesTheBestOfARunElseItsLast) {
   EXPECT_EQ(find(run), root / "runs/a");
 }
 
+TEST_F(FindModel, TakesTheModelOfASweepsBestRun) {
+  add("sweep/sweep.json");
+  add("sweep/batch=16/last/config.json");
+  add("sweep/batch=32/best/config.json");
+  const std::string sweep = (root / "sweep").string();
+  fs::create_directory_symlink("batch=16", root / "sweep/best");
+  EXPECT_EQ(find(sweep), root / "sweep/best/last");
+  fs::remove(root / "sweep/best");
+  fs::create_directory_symlink("batch=32", root / "sweep/best");
+  EXPECT_EQ(find(sweep), root / "sweep/best/best");
+  // A link to itself leads nowhere, and ends.
+  fs::remove(root / "sweep/best");
+  fs::create_directory_symlink(".", root / "sweep/best");
+  EXPECT_NO_THROW(find(sweep));
+}
+
 TEST_F(FindModel, WhatIsNowhereIsNamedWithThePlaces) {
   const std::string at = root.string();
   EXPECT_EQ(error_of("language-mni"),
