@@ -29,6 +29,7 @@ void add_models_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
 void add_query_command(CLI::App& app);
 void add_run_command(CLI::App& app);
+void add_sweep_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 
 // A subcommand whose help starts with examples.

@@ -55,6 +55,7 @@ void add_all_commands(CLI::App& app) {
   add_query_command(app);
   add_attend_command(app);
   add_train_command(app);
+  add_sweep_command(app);
   add_eval_command(app);
   add_data_command(app);
   add_run_command(app);

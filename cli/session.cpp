@@ -66,7 +66,7 @@ void add_session_options(CLI::App& command, SessionOptions& options,
   CLI::Option* model = command.add_option(
       "-m,--model", options.model,
       "The model: a name that 'perceiver models' lists, a folder, a checkpoint, a hub id, a run of "
-      "train, or a config, whose weights are random");
+      "train or sweep, or a config, whose weights are random");
   if (default_model.empty()) {
     model->required();
   } else {

@@ -1,13 +1,12 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <fmt/chrono.h>
-#include <torch/version.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/run_record.h"
 #include "cli/session.h"
 #include "cli/train_display.h"
 #include "cli/train_options.h"
@@ -21,27 +20,6 @@ namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string about(const TrainConfig& config, at::Device device) {
-  std::string command = read_file("/proc/self/cmdline").bytes;
-  if (!command.empty()) command.pop_back();
-  std::replace(command.begin(), command.end(), '\0', ' ');
-  const std::time_t now = std::time(nullptr);
-  const nlohmann::ordered_json json = {{"command", command},
-                                       {"started", fmt::format("{:%FT%TZ}", fmt::gmtime(now))},
-                                       {"perceiver", PERCEIVER_VERSION},
-                                       {"libtorch", TORCH_VERSION},
-                                       {"seed", config.seed},
-                                       {"device", device.str()},
-                                       {"threads", at::get_num_threads()}};
-  return json.dump(2) + "\n";
-}
-
-fs::path default_output(const std::string& config) {
-  const std::time_t now = std::time(nullptr);
-  return fs::path("runs") /
-         fmt::format("{}-{:%Y%m%d-%H%M%S}", fs::path(config).stem().string(), fmt::gmtime(now));
-}
 
 // The weights it starts with follow from the seed; the run can be resumed from any folder.
 Model start(const File& config, const std::vector<std::string>& overrides) {
@@ -100,7 +78,7 @@ void train(TrainArgs args) {
   TrainDisplay display(args.quiet);
   const fs::path folder = resumes                ? fs::path(args.resume)
                           : !args.output.empty() ? fs::path(args.output)
-                                                 : default_output(args.config);
+                                                 : default_run_folder(args.config);
   const File config = read_file(resumes ? folder / "config.toml" : find_config(args.config));
   const std::vector<std::string> overrides = overrides_of(args);
   const at::Device device = device_argument(args.device);
@@ -127,9 +105,9 @@ void train(TrainArgs args) {
   }
   trainer.check_step_fits();
   if (resumes && !overrides.empty()) write_file(folder / "config.toml", model.settings->text());
-  RunFolder run = resumes
-                      ? RunFolder::resume(folder, trainer.steps_done())
-                      : RunFolder::create(folder, model.settings->text(), about(settings, device));
+  RunFolder run = resumes ? RunFolder::resume(folder, trainer.steps_done())
+                          : RunFolder::create(folder, model.settings->text(),
+                                              run_record(settings, device, at::get_num_threads()));
   run_to_the_end(trainer, run, display);
 }
 

@@ -52,6 +52,17 @@ void add_train_options(CLI::App& command, TrainArgs& args) {
                    "Show every key of the config with its value, default and meaning, and train "
                    "nothing; without a config: the keys of every task, as Markdown");
   command.add_option("--resume", args.resume, "Go on with the run in this folder");
+  add_run_options(command, args);
+  add_threads_option(command, args.threads);
+  command
+      .add_option(
+          "--loader-threads", args.loader_threads,
+          "Number of threads that read and augment examples; default: half the cores, at most 8")
+      ->check(whole_number(1, 1024));
+  add_quiet_option(command, args.quiet);
+}
+
+void add_run_options(CLI::App& command, TrainArgs& args) {
   const auto add_list = [&](const char* name, std::vector<std::string>& value, const char* what) {
     command.add_option(name, value, what)->allow_extra_args(false);
   };
@@ -68,13 +79,6 @@ void add_train_options(CLI::App& command, TrainArgs& args) {
   command.add_option("--dtype", args.dtype, "Number format of the matrix products (train.dtype)")
       ->check(one_of({"float32", "bfloat16"}));
   add_device_option(command, args.device);
-  add_threads_option(command, args.threads);
-  command
-      .add_option(
-          "--loader-threads", args.loader_threads,
-          "Number of threads that read and augment examples; default: half the cores, at most 8")
-      ->check(whole_number(1, 1024));
-  add_quiet_option(command, args.quiet);
 }
 
 }  // namespace perceiver

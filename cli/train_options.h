@@ -24,6 +24,9 @@ void print_keys(const TrainArgs& args);
 
 void add_train_options(CLI::App& command, TrainArgs& args);
 
+// Those of them that every run of `perceiver sweep` gets, too: data, weights to begin with, device.
+void add_run_options(CLI::App& command, TrainArgs& args);
+
 // Flags are a short way to say what the config says: a run's config.toml is then complete.
 std::vector<std::string> overrides_of(const TrainArgs& args);
 

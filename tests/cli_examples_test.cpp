@@ -201,7 +201,10 @@ class CliExamples : public testing::Test {
       const size_t at = command.find(one.printed);
       if (at != command.npos) command.replace(at, std::strlen(one.printed), one.run);
     }
-    if (command.starts_with("perceiver train ")) command += kShortTraining;
+    const bool trains = command.starts_with("perceiver train ");
+    // A sweep that is gone on with has its settings.
+    const bool sweeps = command.starts_with("perceiver sweep configs/");
+    if (trains || sweeps) command += kShortTraining;
     if (command.find("imagenet_mini") != command.npos) command += " data.held_out_per_class=1";
     return command;
   }
@@ -235,9 +238,26 @@ class CliExamples : public testing::Test {
 
 TEST_F(CliExamples, OfEveryHelpRunAsPrinted) {
   std::vector<Example> examples;
-  for (const char* verb : {"", "fill", "classify", "flow", "autoencode", "encode", "query",
-                           "attend", "train", "eval", "data flow", "data sentencepiece", "run",
-                           "convert", "models", "inspect", "paper", "help", "version"}) {
+  for (const char* verb : {"",
+                           "fill",
+                           "classify",
+                           "flow",
+                           "autoencode",
+                           "encode",
+                           "query",
+                           "attend",
+                           "train",
+                           "sweep",
+                           "eval",
+                           "data flow",
+                           "data sentencepiece",
+                           "run",
+                           "convert",
+                           "models",
+                           "inspect",
+                           "paper",
+                           "help",
+                           "version"}) {
     add_examples_of_help(verb, examples);
   }
   ASSERT_GT(examples.size(), 50);

@@ -12,33 +12,18 @@ namespace {
 using Json = nlohmann::json;
 
 const std::vector<std::string>& verbs() {
-  static const std::vector<std::string> all = {"demo",
-                                               "fill",
-                                               "classify",
-                                               "flow",
-                                               "autoencode",
-                                               "encode",
-                                               "query",
-                                               "attend",
-                                               "train",
-                                               "eval",
-                                               "data",
-                                               "data flow",
-                                               "data sentencepiece",
-                                               "run",
-                                               "convert",
-                                               "models",
-                                               "inspect",
-                                               "bench",
-                                               "paper",
-                                               "help",
-                                               "version"};
+  static const std::vector<std::string> all = {
+      "demo",   "fill",    "classify", "flow",    "autoencode", "encode",    "query",
+      "attend", "train",   "sweep",    "eval",    "data",       "data flow", "data sentencepiece",
+      "run",    "convert", "models",   "inspect", "bench",      "paper",     "help",
+      "version"};
   return all;
 }
 
 TEST(CliHelp, OfEveryVerbFitsTheTerminal) {
   for (const int width : {60, 80, 100}) {
-    for (const std::string& verb : {std::string(), std::string("flow"), std::string("train")}) {
+    for (const std::string& verb :
+         {std::string(), std::string("flow"), std::string("train"), std::string("sweep")}) {
       const Result help = run(verb + " -h", "COLUMNS=" + std::to_string(width));
       for (const std::string& line : lines_of(help.out)) {
         EXPECT_LE(line.size(), static_cast<size_t>(width)) << line;
