@@ -54,13 +54,13 @@ Begun begin(const GridArgs& args) {
       .version = PERCEIVER_VERSION,
       .about = [&](const TrainConfig& config,
                    int64_t threads) { return run_record(config, devices[0], threads); },
-      .limits = {.threads = at::get_num_threads(),
-                 .wanted = args.jobs,
-                 .free_bytes = {},
-                 .on_cpu = devices[0].is_cpu()}};
+      .limits = {
+          .threads = at::get_num_threads(), .wanted = args.jobs, .on_cpu = devices[0].is_cpu()}};
   if (request.folder.empty()) request.folder = default_run_folder(args.train.config);
-  for (const at::Device device : devices) {
-    request.limits.free_bytes.push_back(free_memory(device));
+  if (args.jobs == 0) {  // else nothing is held on a GPU to ask it
+    for (const at::Device device : devices) {
+      request.limits.free_bytes.push_back(free_memory(device));
+    }
   }
   const BegunSweep begun = begin_sweep(request);
   if (!begun.is_new || args.jobs > 0) return {request.folder};
@@ -98,9 +98,10 @@ void sweep(const GridArgs& args) {
     return std::ranges::count(folder.runs(), state, &SweptRun::state);
   };
   const int64_t done = with_state(RunState::kFinished), all = std::ssize(folder.runs());
-  display.say(fmt::format("{}: {} runs{}; {}{}", folder.path().string(), all,
+  const std::string how = at_once(options.jobs, options.threads) + begun.room;
+  display.say(fmt::format("{}: {} runs{}{}", folder.path().string(), all,
                           done > 0 ? fmt::format(", {} finished", done) : "",
-                          at_once(options.jobs, options.threads), begun.room));
+                          done < all ? "; " + how : ""));
   const StopOnInterrupt interrupt;
   options.stop = [&] { return interrupt.signal(); };
   options.started = [&](const SweptRun& run) { display.say(run.name + ": started"); };
