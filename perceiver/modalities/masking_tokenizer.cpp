@@ -94,4 +94,11 @@ void check_vocabulary(const std::string& tokenizer, int64_t num_ids, int64_t voc
       bytes ? "the model's SentencePiece file" : "the model's own tokenizer", num_ids);
 }
 
+MaskingTokenizer checked_tokenizer(const std::string& tokenizer, int64_t vocabulary_size) {
+  check_tokenizer_file(tokenizer);
+  MaskingTokenizer made(tokenizer);
+  check_vocabulary(tokenizer, made.vocabulary_size(), vocabulary_size);
+  return made;
+}
+
 }  // namespace perceiver

@@ -35,4 +35,7 @@ void check_tokenizer_file(const std::string& tokenizer);
 // its own would train without a word.
 void check_vocabulary(const std::string& tokenizer, int64_t num_ids, int64_t vocabulary_size);
 
+// The tokenizer of [data], after both checks.
+MaskingTokenizer checked_tokenizer(const std::string& tokenizer, int64_t vocabulary_size);
+
 }  // namespace perceiver

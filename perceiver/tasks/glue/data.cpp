@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "perceiver/core/error.h"
+#include "perceiver/data/rows.h"
+#include "perceiver/modalities/text_pair.h"
 
 namespace perceiver {
 namespace {
@@ -20,20 +22,6 @@ fs::path root_of(const GlueDataConfig& config, bool held_out) {
   }
   if (own.size() > 1) fail("data.train: expected one folder, GLUE's, got {}", own.size());
   return own[0];
-}
-
-// Whether row `index` is of a share that is spread evenly over the file.
-bool in_share(int64_t index, double share) {
-  const auto before = std::floor(static_cast<double>(index) * share);
-  return std::floor(static_cast<double>(index + 1) * share) > before;
-}
-
-std::vector<GlueRow> part_of(std::vector<GlueRow> rows, double share, bool held_out) {
-  std::vector<GlueRow> part;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (in_share(static_cast<int64_t>(i), share) == held_out) part.push_back(std::move(rows[i]));
-  }
-  return part;
 }
 
 int64_t size_of(const GlueSplit& split) {
@@ -85,20 +73,6 @@ GlueSplit glue_split(const GlueDataConfig& config, const GlueBenchmark& benchmar
   return {std::move(rows), {}};
 }
 
-Ids pair_ids(Ids a, Ids b, int64_t sep, int64_t length) {
-  if (b.empty()) {
-    a.resize(std::min(std::ssize(a), length));
-    return a;
-  }
-  const int64_t room = length - 1, half = room / 2;
-  const int64_t first = std::min(std::ssize(a), std::max(half, room - std::ssize(b)));
-  const int64_t second = std::min(std::ssize(b), room - first);
-  a.resize(first);
-  a.push_back(sep);
-  a.insert(a.end(), b.begin(), b.begin() + second);
-  return a;
-}
-
 GlueDataset::GlueDataset(std::vector<GlueSplit> splits, const MaskingTokenizer& tokenizer,
                          int64_t max_length, GlueSampling sampling)
     : tokenizer_(tokenizer),
@@ -131,20 +105,14 @@ Example GlueDataset::get(int64_t index, Rng& rng) const {
 }
 
 Example GlueDataset::batch(const std::vector<Example>& examples, Rng&) const {
-  // Few sizes of batch, so that a GPU can be told of each once (RecordedPass).
-  const int64_t step = std::max<int64_t>(1, max_length_ / 8);
-  std::vector<Ids> texts;
+  std::vector<Tensor> texts;
   std::vector<Example> rest;
-  int64_t longest = 1;
   for (Example example : examples) {
-    const Tensor ids = example.at("ids");
-    texts.emplace_back(ids.data_ptr<int64_t>(), ids.data_ptr<int64_t>() + ids.numel());
-    longest = std::max(longest, ids.numel());
+    texts.push_back(example.at("ids"));
     example.erase("ids");
     rest.push_back(std::move(example));
   }
-  longest = std::min(max_length_, (longest + step - 1) / step * step);
-  const TokenBatch padded = pad_or_crop(texts, longest, tokenizer_.special().pad);
+  const TokenBatch padded = pad_together(texts, max_length_, tokenizer_.special().pad);
   Example batch = stack(rest);
   batch["ids"] = padded.ids;
   batch["mask"] = padded.mask;

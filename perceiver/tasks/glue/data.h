@@ -73,7 +73,4 @@ class GlueDataset : public Dataset {
   std::vector<int64_t> ends_;  // of each task's share of an epoch
 };
 
-// a [SEP] b in at most `length` ids.
-Ids pair_ids(Ids a, Ids b, int64_t sep, int64_t length);
-
 }  // namespace perceiver

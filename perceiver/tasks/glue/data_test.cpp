@@ -68,14 +68,6 @@ TEST_F(GlueDataTest, BothLayoutsHoldTheSameExamples) {
   }
 }
 
-TEST_F(GlueDataTest, PairsHaveASeparatorAndTheLongerTextIsCroppedFirst) {
-  EXPECT_EQ(pair_ids({10, 11, 12}, {}, 5, 2), (Ids{10, 11}));
-  EXPECT_EQ(pair_ids({10, 11}, {20}, 5, 8), (Ids{10, 11, 5, 20}));
-  EXPECT_EQ(pair_ids({10, 11, 12, 13, 14}, {20, 21}, 5, 6), (Ids{10, 11, 12, 5, 20, 21}));
-  EXPECT_EQ(pair_ids({10}, {20, 21, 22, 23, 24}, 5, 5), (Ids{10, 5, 20, 21, 22}));
-  EXPECT_EQ(pair_ids({10, 11, 12, 13}, {20, 21, 22, 23}, 5, 5), (Ids{10, 11, 5, 20, 21}));
-}
-
 // 400 examples of one task and 100 of another: proportional 4 : 1, by the root 2 : 1.
 TEST_F(GlueDataTest, SamplingSaysHowOftenATaskIsSeen) {
   std::vector<GlueSplit> splits(2);

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
+#include "perceiver/data/delimited.h"
+#include "perceiver/data/json_line.h"
+#include "perceiver/data/rows.h"
 
 namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 std::string expected_label(const GlueBenchmark& benchmark) {
   if (benchmark.is_value()) return fmt::format("a number from 0 to {}", kMostSimilar);
@@ -43,108 +43,77 @@ double label_of(std::string_view text, const GlueBenchmark& benchmark) {
   return *value;
 }
 
-std::vector<std::string_view> columns_of(std::string_view line) {
-  std::vector<std::string_view> columns;
-  for (;;) {
-    const size_t tab = line.find('\t');
-    columns.push_back(line.substr(0, tab));
-    if (tab == line.npos) return columns;
-    line.remove_prefix(tab + 1);
-  }
-}
-
 // How many columns a file has that has all that the benchmark needs, and no header to say so.
 size_t fewest_columns(const GlueBenchmark& b) {
   return std::max({b.text_a, b.text_b.value_or(0), b.label.value_or(0)}) + 1;
 }
 
-// Quotes are letters like others, as in the official files.
+void check_text(const GlueRow& row) {
+  if (row.text_a.empty() && row.text_b.empty()) fail("no text, expected some");
+}
+
 class TsvRows {
  public:
-  explicit TsvRows(const GlueBenchmark& benchmark)
-      : benchmark_(benchmark), columns_(benchmark.header ? 0 : fewest_columns(benchmark)) {}
+  TsvRows(const fs::path& path, const GlueBenchmark& benchmark)
+      : reader_(path, {.separator = '\t', .quotes = false}),
+        benchmark_(benchmark),
+        columns_(benchmark.header ? 0 : fewest_columns(benchmark)) {}
 
-  std::optional<GlueRow> read(std::string_view line) {
-    const std::vector<std::string_view> columns = columns_of(line);
-    if (columns_ == 0) {
-      const size_t fewest = fewest_columns(benchmark_) + (benchmark_.label ? 0 : 1);
-      if (columns.size() < fewest) {
-        fail("a header of {} columns, expected {} or more", columns.size(), fewest);
-      }
-      columns_ = columns.size();
-      return {};
+  int64_t line() const { return reader_.line(); }
+
+  std::optional<GlueRow> next() {
+    std::optional<std::vector<std::string>> columns = reader_.next();
+    if (columns && columns_ == 0) {
+      take_header(*columns);
+      columns = reader_.next();
     }
-    if (columns.size() != columns_) fail("{} columns, expected {}", columns.size(), columns_);
-    const std::string_view label = columns[benchmark_.label.value_or(columns_ - 1)];
-    return GlueRow{.text_a = std::string(columns[benchmark_.text_a]),
-                   .text_b = benchmark_.text_b ? std::string(columns[*benchmark_.text_b]) : "",
-                   .label = label_of(label, benchmark_)};
+    if (!columns) return {};
+    if (columns->size() != columns_) fail("{} columns, expected {}", columns->size(), columns_);
+    const std::string& label = (*columns)[benchmark_.label.value_or(columns_ - 1)];
+    GlueRow row{.text_a = (*columns)[benchmark_.text_a],
+                .text_b = benchmark_.text_b ? (*columns)[*benchmark_.text_b] : "",
+                .label = label_of(label, benchmark_)};
+    check_text(row);
+    return row;
   }
 
  private:
+  void take_header(const std::vector<std::string>& columns) {
+    const size_t fewest = fewest_columns(benchmark_) + (benchmark_.label ? 0 : 1);
+    if (columns.size() < fewest) {
+      fail("a header of {} columns, expected {} or more", columns.size(), fewest);
+    }
+    columns_ = columns.size();
+  }
+
+  DelimitedReader reader_;
   const GlueBenchmark& benchmark_;
   size_t columns_;  // of every line; 0 before the header
 };
 
 class JsonRows {
  public:
-  explicit JsonRows(const GlueBenchmark& benchmark) : benchmark_(benchmark) {}
+  JsonRows(const fs::path& path, const GlueBenchmark& benchmark)
+      : lines_(path), benchmark_(benchmark) {}
 
-  std::optional<GlueRow> read(std::string_view line) const {
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object()) fail("no JSON object, expected {{\"text_a\": …, \"label\": …}}");
-    return GlueRow{.text_a = text(json, "text_a"),
-                   .text_b = benchmark_.text_b ? text(json, "text_b") : "",
-                   .label = label(json)};
+  int64_t line() const { return lines_.number(); }
+
+  std::optional<GlueRow> next() {
+    std::string line;
+    if (!lines_.next(line)) return {};
+    if (line.empty()) fail("an empty line, expected an example");
+    const JsonLine json(line, "{\"text_a\": …, \"label\": …}");
+    GlueRow row{.text_a = json.text("text_a"),
+                .text_b = benchmark_.text_b ? json.text("text_b") : "",
+                .label = label_of(json.word("label"), benchmark_)};
+    check_text(row);
+    return row;
   }
 
  private:
-  static const Json& value(const Json& json, const char* key) {
-    const auto found = json.find(key);
-    if (found == json.end()) fail("no \"{}\" in this object", key);
-    return *found;
-  }
-
-  static std::string text(const Json& json, const char* key) {
-    const Json& found = value(json, key);
-    if (!found.is_string()) fail("\"{}\" is no string", key);
-    return found.get<std::string>();
-  }
-
-  double label(const Json& json) const {
-    const Json& found = value(json, "label");
-    return label_of(found.is_string() ? found.get<std::string>() : found.dump(), benchmark_);
-  }
-
+  TextLines lines_;
   const GlueBenchmark& benchmark_;
 };
-
-template <typename Rows>
-std::vector<GlueRow> read_rows(const fs::path& path, Rows rows, Unreadable unreadable) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) fail("{}: cannot open", path.string());
-  std::vector<GlueRow> all;
-  std::string line;
-  for (int64_t number = 1; std::getline(stream, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // MRPC's begin so
-    try {
-      if (line.empty()) fail("an empty line, expected an example");
-      std::optional<GlueRow> row = rows.read(line);
-      if (!row) continue;
-      if (row->text_a.empty() && row->text_b.empty()) fail("no text, expected some");
-      all.push_back(std::move(*row));
-    } catch (const Error& e) {
-      std::string error = fmt::format("{}:{}: {}", path.string(), number, e.what());
-      if (unreadable == Unreadable::kStop) throw Error(error);
-      all.push_back({.error = std::move(error)});
-    }
-  }
-  if (std::ranges::all_of(all, [](const GlueRow& row) { return !row.error.empty(); })) {
-    fail("{}: there are no examples in it that can be read", path.string());
-  }
-  return all;
-}
 
 fs::path first_of(const fs::path& folder, std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -176,8 +145,13 @@ bool is_of(const fs::path& folder, const GlueBenchmark& benchmark) {
 
 std::vector<GlueRow> read_glue_rows(const fs::path& path, const GlueBenchmark& benchmark,
                                     Unreadable unreadable) {
-  if (path.extension() == ".tsv") return read_rows(path, TsvRows(benchmark), unreadable);
-  return read_rows(path, JsonRows(benchmark), unreadable);
+  const bool keep = unreadable == Unreadable::kSkip;
+  if (path.extension() == ".tsv") {
+    TsvRows rows(path, benchmark);
+    return read_rows<GlueRow>(path.string(), rows, keep);
+  }
+  JsonRows rows(path, benchmark);
+  return read_rows<GlueRow>(path.string(), rows, keep);
 }
 
 GlueFiles find_glue_files(const fs::path& root, const GlueBenchmark& benchmark) {

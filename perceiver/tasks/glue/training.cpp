@@ -119,10 +119,8 @@ class GlueTraining : public TrainingOf<GlueExperiment<ModelConfig>> {
   // Read when it is needed: a model can be looked at without it.
   const MaskingTokenizer& tokenizer() const {
     if (tokenizer_) return *tokenizer_;
-    check_tokenizer_file(experiment_.data.tokenizer);
-    tokenizer_ = std::make_unique<MaskingTokenizer>(experiment_.data.tokenizer);
-    check_vocabulary(experiment_.data.tokenizer, tokenizer_->vocabulary_size(),
-                     experiment_.model.vocabulary_size);
+    tokenizer_ = std::make_unique<MaskingTokenizer>(
+        checked_tokenizer(experiment_.data.tokenizer, experiment_.model.vocabulary_size));
     const std::optional<int64_t> cls = model_->cls_id();
     if (cls && *cls != tokenizer_->special().cls) {
       fail("model.cls_id is {}, [CLS] of the tokenizer '{}' is {}; set model.cls_id={}", *cls,

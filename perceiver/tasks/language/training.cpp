@@ -105,10 +105,8 @@ class LanguageTraining : public TrainingOf<LanguageExperiment<ModelConfig>> {
   // Read when it is needed: a model can be looked at without it.
   const MaskingTokenizer& tokenizer() const {
     if (tokenizer_) return *tokenizer_;
-    check_tokenizer_file(experiment_.data.tokenizer);
-    tokenizer_ = std::make_unique<MaskingTokenizer>(experiment_.data.tokenizer);
-    check_vocabulary(experiment_.data.tokenizer, tokenizer_->vocabulary_size(),
-                     experiment_.model.vocabulary_size);
+    tokenizer_ = std::make_unique<MaskingTokenizer>(
+        checked_tokenizer(experiment_.data.tokenizer, experiment_.model.vocabulary_size));
     return *tokenizer_;
   }
 
