@@ -194,4 +194,19 @@ double binary_f1(const Tensor& predictions, const Tensor& targets) {
   return either == 0.0 ? 0.0 : 2.0 * both / either;
 }
 
+double macro_f1(const Tensor& predictions, const Tensor& targets) {
+  constexpr std::string_view kName = "macro f1";
+  check_sizes(predictions, targets, 1, kName);
+  const Values p = finite_values(predictions, kName), t = finite_values(targets, kName);
+  std::map<double, double> either, both;  // of each class: 2 TP + FP + FN, and TP
+  for (size_t i = 0; i < p.size(); ++i) {
+    ++either[p[i]];
+    ++either[t[i]];
+    if (p[i] == t[i]) ++both[p[i]];
+  }
+  double sum = 0.0;
+  for (const auto& [label, number] : either) sum += 2.0 * both[label] / number;
+  return sum / static_cast<double>(either.size());
+}
+
 }  // namespace perceiver

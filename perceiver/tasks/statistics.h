@@ -38,4 +38,8 @@ double spearman_correlation(const Tensor& x, const Tensor& y);
 // where neither holds a 1.
 double binary_f1(const Tensor& predictions, const Tensor& targets);
 
+// The mean of every class's own, [B] each of whole numbers, over the classes that are predicted or
+// right anywhere (scikit-learn's f1_score, average="macro").
+double macro_f1(const Tensor& predictions, const Tensor& targets);
+
 }  // namespace perceiver

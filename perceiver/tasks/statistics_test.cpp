@@ -109,6 +109,14 @@ TEST(Statistics, F1CountsThePositiveClass) {
   EXPECT_EQ(binary_f1(at::tensor({1}), at::tensor({1})), 1.0);
 }
 
+TEST(Statistics, MacroF1IsTheMeanOfTheClassesThatOccur) {
+  // F1 of 0: 1/2, of 1: 2/3, of 2: 0; class 3 occurs nowhere.
+  EXPECT_NEAR(macro_f1(at::tensor({0, 1, 2, 0}), at::tensor({0, 1, 0, 1})), (0.5 + 2.0 / 3) / 3,
+              kRounding);
+  EXPECT_EQ(macro_f1(at::tensor({4, 4}), at::tensor({4, 4})), 1.0);
+  EXPECT_EQ(macro_f1(at::tensor({0, 0}), at::tensor({1, 1})), 0.0);
+}
+
 TEST(Statistics, DtypesAndStridesDoNotMatter) {
   const Tensor scores = at::tensor({0.9, 0.5, 0.5, 0.1}).to(at::kBFloat16);
   const Tensor labels = at::tensor({0, 1, 0, 1}).to(at::kBool);

@@ -32,6 +32,7 @@ def expected(tensors):
     if "predictions" in tensors:
         predictions, targets = tensors["predictions"], tensors["targets"]
         figures["matthews"] = matthews_corrcoef(targets, predictions)
+        figures["macro_f1"] = f1_score(targets, predictions, average="macro", zero_division=0.0)
         if max(predictions.max(), targets.max()) <= 1:
             figures["f1"] = f1_score(targets, predictions, zero_division=0.0)
     if "x" in tensors:

@@ -25,6 +25,7 @@ static nlohmann::json statistics_of(const TensorMap& tensors) {
   });
   pair("predictions", "targets", [&](const Tensor& predictions, const Tensor& targets) {
     figures["matthews"] = matthews_correlation(predictions, targets);
+    figures["macro_f1"] = macro_f1(predictions, targets);
     if (targets.max().item<double>() <= 1 && predictions.max().item<double>() <= 1) {
       figures["f1"] = binary_f1(predictions, targets);
     }
