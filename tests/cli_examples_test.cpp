@@ -174,6 +174,9 @@ class CliExamples : public testing::Test {
       write_file(folder / name, text);
     }
     write_file(folder / "sentences.txt", "The [MASK] was cold.\nIt is [MASK].\n");
+    std::string reviews = "text,label\n";
+    for (int i = 0; i < 10; ++i) reviews += "a fine film,good\n\"dull, \"\"long\"\"\",bad\n";
+    write_file(folder / "reviews.csv", reviews);
     write_file(folder / "more.jsonl", "{\"text\": \"One more text to learn pieces from.\"}\n");
   }
 

@@ -308,11 +308,11 @@ TEST_F(CliTrain, MistakesAreOneLine) {
   expect_complaint("train -q " + std::string(perceiver::config("audioset_mini.toml")),
                    perceiver::config("audioset_mini.toml") +
                        ": models of the task audioset cannot be trained yet; those of bert, "
-                       "glue, glue_bert, imagenet, language, optical_flow can");
+                       "glue, glue_bert, imagenet, language, optical_flow, text_classifier can");
   expect_complaint("eval -q " + std::string(perceiver::config("starcraft_mini.toml")),
                    perceiver::config("starcraft_mini.toml") +
                        ": models of the task starcraft cannot be evaluated yet; those of bert, "
-                       "glue, glue_bert, imagenet, language, optical_flow can");
+                       "glue, glue_bert, imagenet, language, optical_flow, text_classifier can");
   expect_complaint("train --resume " + path("run") + " " + config,
                    "train: got the config " + config + " and --resume " + path("run") +
                        ", expected one of them: a run has its own config");

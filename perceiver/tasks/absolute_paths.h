@@ -1,8 +1,9 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "perceiver/core/config_key.h"
 
 namespace perceiver {
 
@@ -13,21 +14,23 @@ std::string absolute_path(const std::string& name);
 // A visitor of a config's fields (core/config.h) that makes their paths absolute.
 class AbsolutePaths {
  public:
-  // Of strings one is always a word: the tokenizer that has no file.
-  void operator()(std::string_view, std::string& value) {
-    if (value != "bytes") value = absolute_path(value);
+  // Of strings these are paths; others are words, such as the name of a column. One is always a
+  // word: the tokenizer that has no file.
+  void operator()(ConfigKey key, std::string& value) {
+    const bool path = key.name == "tokenizer" || key.name == "from";
+    if (path && value != "bytes") value = absolute_path(value);
   }
-  void operator()(std::string_view, std::vector<std::string>& values) {
+  void operator()(ConfigKey, std::vector<std::string>& values) {
     for (std::string& value : values) value = absolute_path(value);
   }
 
   template <typename T>
   requires requires(AbsolutePaths& visit, T& value) { fields(visit, value); }
-  void operator()(std::string_view, T& value) { fields(*this, value); }
+  void operator()(ConfigKey, T& value) { fields(*this, value); }
 
   // Numbers and words.
   template <typename... Rest>
-  void operator()(std::string_view, Rest&&...) {}
+  void operator()(ConfigKey, Rest&&...) {}
 };
 
 }  // namespace perceiver

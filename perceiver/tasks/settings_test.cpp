@@ -78,11 +78,12 @@ TEST(Settings, OverridesChangeWhatTheyNameAndNothingElse) {
 }
 
 TEST(Settings, TrainingOfATaskThatHasNoneIsRefusedWhereItStands) {
-  EXPECT_EQ(error_of([] {
-              read_settings({"x.toml", "task = 'audioset'\n[train]\nstep = 7"});
-            }),
-            "x.toml:2: 'train': models of the task audioset cannot be trained or evaluated yet; "
-            "those of bert, glue, glue_bert, imagenet, language, optical_flow can");
+  EXPECT_EQ(
+      error_of([] {
+        read_settings({"x.toml", "task = 'audioset'\n[train]\nstep = 7"});
+      }),
+      "x.toml:2: 'train': models of the task audioset cannot be trained or evaluated yet; "
+      "those of bert, glue, glue_bert, imagenet, language, optical_flow, text_classifier can");
 }
 
 TEST(Settings, PathsOfDataThatIsThereBecomeAbsolute) {
@@ -93,6 +94,16 @@ TEST(Settings, PathsOfDataThatIsThereBecomeAbsolute) {
   const std::string here = std::filesystem::current_path().string();
   EXPECT_EQ(lines_not_in(settings->with_absolute_paths()->text(), settings->text()),
             "data.train = ['" + here + "/samples', '/x', 'nowhere']\n");
+}
+
+// A column that is called as a folder here is no folder.
+TEST(Settings, NamesOfColumnsStayAsTheyAre) {
+  const auto settings = read_settings({"x.toml",
+                                       "task = 'text_classifier'\n[data]\ntrain = ['samples']\n"
+                                       "text_column = 'samples'\npair_column = 'docs'"});
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(lines_not_in(settings->with_absolute_paths()->text(), settings->text()),
+            "data.train = ['" + here + "/samples']\n");
 }
 
 TEST(RegisterTask, ATaskIsReadByItsNameWhichIsTakenOnce) {

@@ -2,10 +2,11 @@
 
 tools/peers.sh runs it with transformers installed. For every architecture a model is built there
 with random weights and saved; the program must say the same of the same inputs, and transformers
-must load what the program converts and say the same again.
+must load what the program converts, and what it trains, and say the same again.
 """
 
 import argparse
+import csv
 import gc
 import json
 import os
@@ -79,6 +80,7 @@ class Program:
         if result.returncode != 0:
             said = (result.stdout + result.stderr).strip()
             raise Failure(f"{' '.join(command[1:])}: exit {result.returncode}: {said}")
+        return result.stdout
 
     def run(self, folder, io, atol):
         """-> the outputs; the program's own comparison must agree too."""
@@ -176,6 +178,39 @@ def check_variant(name, peer, args, report, *, form="safetensors", dtype=torch.f
                 args.program.run(converted, io, peer.atol), expected, peer.atol))
 
 
+REVIEWS = [("a fine film", "praise"), ('dull, and "long"', "blame")]
+# Small, and trained for two steps: weights of its own, under the classes' own names.
+TRAINED = ["--threads", "1", "model.num_inputs=40", "model.encoder.num_latents=8",
+           "model.encoder.self_attends_per_block=2", "train.steps=2", "train.batch=4", "-q"]
+
+
+def check_trained(args, report):
+    """A classifier of a user's texts that was trained here, loaded by transformers."""
+    peer = PEERS["text-classifier"]
+    with tempfile.TemporaryDirectory(prefix="perceiver_peers_") as scratch, torch.no_grad():
+        texts, run, asked = (Path(scratch) / part for part in ("texts.csv", "run", "asked.txt"))
+        with texts.open("w", newline="") as file:
+            csv.writer(file).writerows([("text", "label"), *REVIEWS * 10])
+
+        def same_logits():
+            args.program("train", "configs/text_classifier_mini.toml", "--data", texts, "-o", run,
+                         *TRAINED)
+            model = load_converted(peer, run / "best", torch.float32)
+            outputs, expected = {}, {}
+            for text, _ in REVIEWS:
+                asked.write_text(text)
+                ids = [4, *(byte + 6 for byte in text.encode()), 5]  # [CLS] text [SEP]
+                logits = model(inputs=torch.tensor([ids])).logits[0]
+                names = [model.config.id2label[i] for i in range(2)]
+                expected[text] = logits.log_softmax(-1)
+                said = json.loads(args.program("classify", asked, "-m", run, "--json"))
+                found = {one["name"]: one["probability"] for one in said[0]["top"]}
+                outputs[text] = torch.tensor([found[name] for name in names]).log()
+            return largest_difference(outputs, expected, peer.atol)
+
+        report.check("text-classifier, trained here: from_pretrained", same_logits)
+
+
 # Besides model.safetensors in float32, which every architecture has: (architecture, what, how).
 SMALL_VARIANTS = [
     ("language", "short text", dict(sizes=dict(batch=2, length=30))),
@@ -211,6 +246,8 @@ def main():
         if args.only and name not in args.only:
             continue
         check_variant(f"{name}, {what}" if what else name, PEERS[name], args, report, **how)
+    if not args.released and (not args.only or "text-classifier" in args.only):
+        check_trained(args, report)
     print(f"{report.passed} passed, {report.failed} failed")
     return 1 if report.failed else 0
 

@@ -1,8 +1,7 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/modalities/text_file.h"
-#include "perceiver/tasks/experiment.h"
-#include "perceiver/tasks/language/classifier.h"
+#include "perceiver/tasks/language/classifier_training.h"
 #include "perceiver/tasks/language/text_view.h"
 #include "perceiver/tasks/query.h"
 #include "perceiver/tasks/registry.h"
@@ -10,8 +9,7 @@
 namespace perceiver {
 namespace {
 
-class TextClassifierTask
-    : public ModelTask<TextClassifier, ModelOnly<TextClassifierConfig>, Application> {
+class TextClassifierTask : public ModelTask<TextClassifier, TextClassifierExperiment, Application> {
  public:
   using ModelTask::ModelTask;
 
@@ -50,6 +48,11 @@ class TextClassifierTask
   std::vector<InputView> views(const Example& inputs) const override {
     return {view_of_bytes(inputs)};
   }
+
+  Training* training() override { return training_.get(); }
+
+ private:
+  std::unique_ptr<Training> training_ = text_classifier_training(config_, model_);
 };
 
 }  // namespace
