@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/format.h"
 
 namespace perceiver {
@@ -16,6 +18,10 @@ void print_coloured(const std::vector<Letter>& letters) {
   fmt::print("\033[0m\n");
 }
 
+size_t num_characters(std::string_view text) {
+  return std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; });
+}
+
 // Without colours, strong letters have a mark below them.
 void print_marked(const std::vector<Letter>& letters) {
   constexpr size_t kWidth = 78;
@@ -27,12 +33,15 @@ void print_marked(const std::vector<Letter>& letters) {
     line.clear(), marks.clear(), width = 0;
   };
   for (const auto& [text, weight] : letters) {
-    if (text == "\n" || width == kWidth) end_line();
+    const size_t columns = num_characters(text);
+    if (text == "\n" || width + columns > kWidth) end_line();
     if (text == "\n") continue;
     line += text;
-    ++width;
-    if (weight > 0.2)
-      marks += std::string(width - 1 - marks.size(), ' ') + (weight > 0.5 ? '^' : '.');
+    if (weight > 0.2) {
+      marks +=
+          std::string(width - marks.size(), ' ') + std::string(columns, weight > 0.5 ? '^' : '.');
+    }
+    width += columns;
   }
   end_line();
 }

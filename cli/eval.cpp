@@ -73,8 +73,8 @@ void eval(const EvalArgs& args) {
   training_of(model, "evaluated");
   std::vector<std::string> overrides = args.overrides;
   if (!args.data.empty()) overrides.push_back(paths_override("data.held_out", args.data));
-  const fs::path pieces = model.folder / "spiece.model";
-  if (fs::exists(pieces)) overrides.push_back(fmt::format("data.tokenizer='{}'", pieces.string()));
+  const fs::path pieces = tokenizer_file(model);
+  if (!pieces.empty()) overrides.push_back(fmt::format("data.tokenizer='{}'", pieces.string()));
 
   // The same model, with data and measures around it.
   const ConstructScope scope(Construct::kEmpty);

@@ -7,9 +7,6 @@
 namespace perceiver {
 namespace {
 
-// What SentencePiece writes for a space: the first sign of a piece that begins a word.
-constexpr std::string_view kSpace = "\u2581";
-
 bool is_space(int64_t byte_id) {
   const int64_t byte = byte_id - ByteTokenizer::kNumSpecial;
   return byte == ' ' || (byte >= '\t' && byte <= '\r');
@@ -37,17 +34,13 @@ MaskingTokenizer::MaskingTokenizer(const std::string& tokenizer) {
   if (tokenizer != "bytes") tokenizer_ = SentencePieceTokenizer(read_file(tokenizer));
 }
 
-Ids MaskingTokenizer::encode(std::string_view text) const {
-  return std::visit([&](const auto& t) { return t.encode(text); }, tokenizer_);
-}
+Ids MaskingTokenizer::encode(std::string_view text) const { return token_ids(tokenizer_, text); }
 
 int64_t MaskingTokenizer::vocabulary_size() const {
   return std::visit([](const auto& t) { return t.vocabulary_size(); }, tokenizer_);
 }
 
-SpecialIds MaskingTokenizer::special() const {
-  return std::visit([](const auto& t) { return t.special(); }, tokenizer_);
-}
+SpecialIds MaskingTokenizer::special() const { return special_ids(tokenizer_); }
 
 int64_t MaskingTokenizer::most_bytes(int64_t tokens) const {
   // Pieces have four bytes on average; longer ones in a row are padded for.
@@ -61,7 +54,7 @@ int64_t MaskingTokenizer::bytes(int64_t id) const {
   const std::string piece = pieces->piece(id);
   const auto size = static_cast<int64_t>(piece.size());
   // Its sign for a space is three bytes long, the space is one.
-  return piece.starts_with(kSpace) ? size - 2 : size;
+  return begins_word(*pieces, id) ? size - 2 : size;
 }
 
 std::vector<std::pair<int64_t, int64_t>> MaskingTokenizer::words(const Ids& ids) const {
@@ -69,7 +62,7 @@ std::vector<std::pair<int64_t, int64_t>> MaskingTokenizer::words(const Ids& ids)
   if (pieces == nullptr) return words_of_bytes(ids);
   std::vector<std::pair<int64_t, int64_t>> words;
   for (int64_t i = 0; i < static_cast<int64_t>(ids.size()); ++i) {
-    if (words.empty() || pieces->piece(ids[i]).starts_with(kSpace)) words.emplace_back(i, i);
+    if (words.empty() || begins_word(*pieces, ids[i])) words.emplace_back(i, i);
     words.back().second = i + 1;
   }
   return words;

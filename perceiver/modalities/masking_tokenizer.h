@@ -1,9 +1,7 @@
 // The tokenizer that a config of a model of text names, for training and measuring.
 #pragma once
 
-#include <variant>
-
-#include "perceiver/modalities/text.h"
+#include "perceiver/modalities/tokenizer.h"
 
 namespace perceiver {
 
@@ -17,14 +15,14 @@ class MaskingTokenizer {
   SpecialIds special() const;
   int64_t most_bytes(int64_t tokens) const;  // of text that so many tokens may need
   int64_t bytes(int64_t id) const;           // of text that the id stands for
-  bool is_of_bytes() const { return std::holds_alternative<ByteTokenizer>(tokenizer_); }
+  bool is_of_bytes() const { return perceiver::is_of_bytes(tokenizer_); }
 
   // [begin, end) of each whitespace-delimited word. The space before a word belongs to it, as in
   // DeepMind's examples; further spaces belong to none.
   std::vector<std::pair<int64_t, int64_t>> words(const Ids& ids) const;
 
  private:
-  std::variant<ByteTokenizer, SentencePieceTokenizer> tokenizer_;
+  Tokenizer tokenizer_;
 };
 
 // Fails where the tokenizer of [data] is a file that is not there, and says how one is made.

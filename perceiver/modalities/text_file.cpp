@@ -2,21 +2,69 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "perceiver/core/error.h"
 
 namespace perceiver {
 namespace {
 
-constexpr int64_t kPad = ByteTokenizer::kPad;
-
-Ids marked(const Ids& a, const std::optional<Ids>& b, TextMarks marks) {
-  if (marks == TextMarks::kClsAndSep) return wrap(ByteTokenizer().special(), a, b);
+Ids marked(const SpecialIds& special, const Ids& a, const std::optional<Ids>& b, TextMarks marks) {
+  if (marks == TextMarks::kClsAndSep) return wrap(special, a, b);
   Ids ids = a;
   if (b) {
-    ids.push_back(ByteTokenizer::kSep);
+    ids.push_back(special.sep);
     ids.insert(ids.end(), b->begin(), b->end());
   }
   return ids;
+}
+
+// Where parts of at most `longest` bytes end, cut as text_parts() does.
+std::vector<int64_t> ends_of_bytes(const Ids& ids, int64_t longest) {
+  std::string text;
+  for (const int64_t id : ids) {
+    const int64_t byte = id - ByteTokenizer::kNumSpecial;
+    text += byte < 0 ? 'x' : static_cast<char>(byte);  // a mask stands for a letter
+  }
+  std::vector<int64_t> ends;
+  for (const std::string_view part : text_parts(text, longest)) {
+    ends.push_back((ends.empty() ? 0 : ends.back()) + std::ssize(part));
+  }
+  return ends;
+}
+
+// The same of pieces: cut before a word, where one begins.
+std::vector<int64_t> ends_of_pieces(const Ids& ids, int64_t longest,
+                                    const SentencePieceTokenizer& tokenizer) {
+  std::vector<int64_t> ends;
+  for (int64_t begin = 0; begin < std::ssize(ids); begin = ends.back()) {
+    int64_t end = std::min(std::ssize(ids), begin + longest);
+    if (end < std::ssize(ids)) {
+      int64_t word = end;
+      while (word > begin && !begins_word(tokenizer, ids[word])) --word;
+      if (word > begin) end = word;
+    }
+    ends.push_back(end);
+  }
+  return ends;
+}
+
+std::vector<Ids> parts_of(const Ids& ids, int64_t longest, const Tokenizer& tokenizer) {
+  const auto* pieces = std::get_if<SentencePieceTokenizer>(&tokenizer);
+  std::vector<Ids> parts;
+  int64_t begin = 0;
+  for (const int64_t end :
+       pieces ? ends_of_pieces(ids, longest, *pieces) : ends_of_bytes(ids, longest)) {
+    parts.emplace_back(ids.begin() + begin, ids.begin() + end);
+    begin = end;
+  }
+  return parts;
+}
+
+void check_count(std::span<const File> files) {
+  if (files.empty() || files.size() > 2) {
+    fail("a model of texts takes one file, or a pair, got {}", files.size());
+  }
 }
 
 }  // namespace
@@ -33,32 +81,35 @@ std::string_view text_in(const File& file) {
   return text;
 }
 
-std::map<std::string, Tensor> read_bytes(std::span<const File> files, int64_t vocabulary_size,
+std::map<std::string, Tensor> read_texts(std::span<const File> files, const Tokenizer& tokenizer,
                                          int64_t length, TextMarks marks) {
-  if (vocabulary_size != ByteTokenizer::kVocabularySize) {
-    fail("files are read as bytes, a vocabulary of {}; the model's has {}",
-         ByteTokenizer::kVocabularySize, vocabulary_size);
-  }
-  if (files.empty() || files.size() > 2) {
-    fail("a model of texts takes one file, or a pair, got {}", files.size());
-  }
-  const ByteTokenizer tokenizer;
+  std::vector<Ids> texts;
+  for (const File& file : files) texts.push_back(token_ids(tokenizer, text_in(file)));
+  return rows_of_texts(files, texts, tokenizer, length, marks);
+}
+
+std::map<std::string, Tensor> rows_of_texts(std::span<const File> files,
+                                            const std::vector<Ids>& texts,
+                                            const Tokenizer& tokenizer, int64_t length,
+                                            TextMarks marks) {
+  check_count(files);
+  const SpecialIds special = special_ids(tokenizer);
   std::vector<Ids> rows;
   if (files.size() == 2) {
-    rows.push_back(
-        marked(tokenizer.encode(text_in(files[0])), tokenizer.encode(text_in(files[1])), marks));
-    const auto size = static_cast<int64_t>(rows[0].size());
+    rows.push_back(marked(special, texts[0], texts[1], marks));
+    const auto size = std::ssize(rows[0]);
     if (size > length) {
-      fail("{} and {}: {} bytes together, the model reads {}; shorten them", files[0].name,
-           files[1].name, size, length);
+      fail("{} and {}: {} {} together, the model reads {}; shorten them", files[0].name,
+           files[1].name, size, is_of_bytes(tokenizer) ? "bytes" : "tokens", length);
     }
   } else {
+    if (texts[0].empty()) fail("{}: the text is empty", files[0].name);  // spaces alone, as pieces
     const int64_t num_marks = marks == TextMarks::kClsAndSep ? 2 : 0;
-    for (const std::string_view part : text_parts(text_in(files[0]), length - num_marks)) {
-      rows.push_back(marked(tokenizer.encode(part), {}, marks));
+    for (const Ids& part : parts_of(texts[0], length - num_marks, tokenizer)) {
+      rows.push_back(marked(special, part, {}, marks));
     }
   }
-  const TokenBatch batch = pad_or_crop(rows, length, kPad);
+  const TokenBatch batch = pad_or_crop(rows, length, special.pad);
   return {{"ids", batch.ids}, {"mask", batch.mask}};
 }
 

@@ -1,13 +1,13 @@
-// A user's files of text as rows of ids, for models that read bytes.
+// A user's files of text as rows of ids.
 #pragma once
 
 #include <map>
 
-#include "perceiver/modalities/text.h"
+#include "perceiver/modalities/tokenizer.h"
 
 namespace perceiver {
 
-// What a byte model finds around a text.
+// What a model finds around a text.
 enum class TextMarks {
   kNone,       // as DeepMind's code leaves it
   kClsAndSep,  // [CLS] text [SEP], as Hugging Face's tokenizer does
@@ -19,9 +19,15 @@ std::string_view text_in(const File& file);
 
 // A row for each part of at most `length` tokens: {"ids" [B, length], "mask" [B, length]}, on the
 // CPU. Two files are a pair, with [SEP] between them, and must fit one row. Fails where there is no
-// text, or the vocabulary is not that of bytes.
-std::map<std::string, Tensor> read_bytes(std::span<const File> files, int64_t vocabulary_size,
+// text.
+std::map<std::string, Tensor> read_texts(std::span<const File> files, const Tokenizer& tokenizer,
                                          int64_t length, TextMarks marks = TextMarks::kNone);
+
+// The same of files whose texts are ids already.
+std::map<std::string, Tensor> rows_of_texts(std::span<const File> files,
+                                            const std::vector<Ids>& texts,
+                                            const Tokenizer& tokenizer, int64_t length,
+                                            TextMarks marks = TextMarks::kNone);
 
 // The ids and mask of such rows on a device, without the columns that are padding in all of them.
 TokenBatch text_rows(const std::map<std::string, Tensor>& example, at::Device device);

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/error_test.h"
+#ifdef PERCEIVER_SENTENCEPIECE
+#include "perceiver/modalities/sentencepiece_test.h"
+#endif
 
 namespace perceiver {
 namespace {
@@ -11,7 +14,7 @@ namespace {
 using Example = std::map<std::string, Tensor>;
 
 Example read(const std::vector<File>& files, int64_t length, TextMarks marks = TextMarks::kNone) {
-  return read_bytes(files, 262, length, marks);
+  return read_texts(files, ByteTokenizer(), length, marks);
 }
 
 Tensor row(const Ids& ids) { return at::tensor(ids); }
@@ -52,10 +55,55 @@ TEST(ReadBytes, MistakesAreNamed) {
             }),
             "a.jpg: a binary file, expected a text; is the model the right one (-m)?");
   EXPECT_EQ(error_of([] { read({}, 4); }), "a model of texts takes one file, or a pair, got 0");
-  const std::vector<File> file = {{"a.txt", "a"}};
-  EXPECT_EQ(error_of([&] { read_bytes(file, 32000, 4); }),
-            "files are read as bytes, a vocabulary of 262; the model's has 32000");
 }
+
+#ifdef PERCEIVER_SENTENCEPIECE
+
+Ids ids_of(const Tensor& row) {
+  const Tensor ids = row.contiguous();
+  return {ids.data_ptr<int64_t>(), ids.data_ptr<int64_t>() + ids.numel()};
+}
+
+TEST(ReadPieces, AreThoseOfTheTokenizerWithItsOwnMarks) {
+  const SentencePieceTokenizer pieces(small_model());
+  const Ids text = pieces.encode("the latents attend");
+  const std::vector<File> file = {{"a.txt", "the latents attend\n"}};
+  const auto length = std::ssize(text) + 3;
+  Example rows = read_texts(file, pieces, length);
+  EXPECT_EQ(ids_of(rows.at("ids")[0].masked_select(rows.at("mask")[0])), text);
+  EXPECT_EQ(rows.at("ids")[0][-1].item<int64_t>(), pieces.special().pad);
+  rows = read_texts(file, pieces, length, TextMarks::kClsAndSep);
+  EXPECT_EQ(ids_of(rows.at("ids")[0].masked_select(rows.at("mask")[0])),
+            wrap(pieces.special(), text));
+  const std::vector<File> pair = {{"a.txt", "the latents"}, {"b.txt", "queries"}};
+  const Ids a = pieces.encode("the latents"), b = pieces.encode("queries");
+  Ids both = a;
+  both.push_back(pieces.special().sep);
+  both.insert(both.end(), b.begin(), b.end());
+  rows = read_texts(pair, pieces, 60);
+  EXPECT_EQ(ids_of(rows.at("ids")[0].masked_select(rows.at("mask")[0])), both);
+  EXPECT_EQ(error_of([&] { read_texts(pair, pieces, 2); }),
+            fmt::format("a.txt and b.txt: {} tokens together, the model reads 2; shorten them",
+                        both.size()));
+  const std::vector<File> spaces = {{"a.txt", "   "}};
+  EXPECT_EQ(error_of([&] { read_texts(spaces, pieces, 8); }), "a.txt: the text is empty");
+}
+
+TEST(ReadPieces, ALongTextIsCutBeforeAWord) {
+  const SentencePieceTokenizer pieces(small_model());
+  const std::vector<File> file = {{"a.txt", "queries attend to the latents outputs attend"}};
+  const Example rows = read_texts(file, pieces, 5);
+  ASSERT_GT(rows.at("ids").size(0), 1);
+  Ids all;
+  for (int64_t row = 0; row < rows.at("ids").size(0); ++row) {
+    const Ids ids = ids_of(rows.at("ids")[row].masked_select(rows.at("mask")[row]));
+    all.insert(all.end(), ids.begin(), ids.end());
+    EXPECT_TRUE(begins_word(pieces, ids.front()) || ids.size() == 5u) << row;
+  }
+  EXPECT_EQ(all, pieces.encode(file[0].bytes));
+}
+
+#endif
 
 TEST(TextRows, HaveNoColumnThatIsAllPadding) {
   const TokenBatch rows = text_rows(read({{"a.txt", "ab cde"}}, 5), at::kCPU);

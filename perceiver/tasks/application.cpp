@@ -9,6 +9,10 @@ namespace perceiver {
 
 Tensor Application::classify(const Example&) { fail("models of this task have no classes"); }
 
+std::vector<Tensor> Application::answer_tasks(const Example&, std::span<const int64_t>) {
+  fail("models of this task answer no others");
+}
+
 Tensor Application::encode(const Example&) { fail("models of this task have no latents"); }
 
 void Application::encode_files(std::span<const File> files, LatentsFile& file, const Hooks& hooks) {

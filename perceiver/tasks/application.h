@@ -6,6 +6,7 @@
 
 namespace perceiver {
 
+class ModelTokenizer;
 struct Answer;
 struct Hooks;
 struct LatentsFile;
@@ -23,6 +24,13 @@ struct InputView {
   std::vector<std::string> texts = {};  // what each element stands for, if it is read
 };
 
+// One of several tasks that a model answers about a text: GLUE's.
+struct TextTask {
+  std::string name;
+  bool takes_pair;                   // of texts
+  std::vector<std::string> classes;  // none: a value
+};
+
 // A task that reads files. What else it does not define, it cannot do, and says so.
 class Application : public Task {
  public:
@@ -34,8 +42,18 @@ class Application : public Task {
   // views of one input: the overlapping clips of a longer one.
   virtual Example read(std::span<const File> files) const = 0;
 
+  // Of a task that reads texts: what makes ids of them. Told once where the model lies.
+  virtual ModelTokenizer* tokenizer() { return nullptr; }
+
   // inputs of read(), on any device -> probabilities of the classes [B, classes].
   virtual Tensor classify(const Example& inputs);
+
+  // The tasks that a model of several answers; none where it has but one.
+  virtual std::vector<TextTask> text_tasks() const { return {}; }
+
+  // Of these some, by number: inputs of read() -> of each its probabilities [B, classes], or its
+  // values [B, 1]. The texts are encoded once, or, where each task has a token, once for each.
+  virtual std::vector<Tensor> answer_tasks(const Example& inputs, std::span<const int64_t> tasks);
 
   // inputs of read() -> latents [B, N, D]
   virtual Tensor encode(const Example& inputs);

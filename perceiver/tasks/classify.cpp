@@ -17,15 +17,18 @@ struct Prepared {
   std::vector<std::string> errors;
 };
 
-Prepared prepare(const Application& task, std::span<const ClassifySource> sources) {
+Prepared prepare(const Application& task, std::span<const ClassifySource> sources,
+                 const std::optional<File>& pair) {
   const at::NoGradGuard no_grad;
   Prepared prepared;
   for (const ClassifySource& source : sources) {
     Example inputs;
     std::string error;
     try {
-      const File file = source.bytes ? File{source.name, *source.bytes} : read_file(source.name);
-      inputs = task.read(std::span(&file, 1));
+      std::vector<File> files = {source.bytes ? File{source.name, *source.bytes}
+                                              : read_file(source.name)};
+      if (pair) files.push_back(*pair);
+      inputs = task.read(files);
     } catch (const Error& e) {
       error = e.what();
     }
@@ -72,7 +75,8 @@ std::vector<Classified> classify(Model& model, std::span<const ClassifySource> s
   Application& task = application_of(model);
   const auto prepare_from = [&](size_t begin) {
     const size_t count = std::min<size_t>(options.batch, sources.size() - begin);
-    return std::async(std::launch::async, prepare, std::cref(task), sources.subspan(begin, count));
+    return std::async(std::launch::async, prepare, std::cref(task), sources.subspan(begin, count),
+                      std::cref(options.pair));
   };
   const auto count = static_cast<double>(sources.size());
   options.hooks.begin("classify", attention_work(task.summary(Split::kEval)) * count);

@@ -26,8 +26,9 @@ struct SourceOptions {
   Hooks hooks = {};
 };
 
-// Files, folders and "-", the standard input, as such sources; of a folder what models of the task
-// read, in the order of the names.
+// Files, folders, "-", the standard input, and for models of texts these themselves
+// (given_inputs.h), as such sources; of a folder what models of the task read, in the order of the
+// names.
 std::vector<ClassifySource> classify_sources(const Model& model,
                                              const std::vector<std::string>& inputs,
                                              const SourceOptions& options = {});
@@ -42,7 +43,8 @@ struct Classified {
 };
 
 struct ClassifyOptions {
-  int64_t top = 5, batch = 8;  // sources that the model sees together
+  int64_t top = 5, batch = 8;     // sources that the model sees together
+  std::optional<File> pair = {};  // read with each source as its second text
   Hooks hooks = {};
   std::function<void(const Classified& result)> ready = {};  // after each source, in their order
 };

@@ -7,6 +7,7 @@
 #include "perceiver/media/image.h"
 #include "perceiver/media/video.h"
 #include "perceiver/tasks/classify.h"
+#include "perceiver/tasks/given_inputs.h"
 
 namespace perceiver {
 namespace {
@@ -53,6 +54,8 @@ std::vector<ClassifySource> classify_sources(const Model& model,
       }
     } else if (input == "-") {
       sources.push_back({input, read_input(input).bytes});
+    } else if (kind == InputKind::kText && is_given_text(input)) {
+      sources.push_back({input, input});
     } else {
       sources.push_back({input});
       if (kind == InputKind::kClip && has_sound_ending(input)) {

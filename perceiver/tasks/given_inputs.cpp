@@ -18,11 +18,6 @@ bool names_a_file(const std::string& argument) {
   return argument == "-" || fs::exists(argument, too_long_for_a_name);
 }
 
-bool is_a_text(const std::string& argument) {
-  return !names_a_file(argument) &&
-         (argument.find_first_of(" \t\n") != argument.npos || split_at_masks(argument).size() > 1);
-}
-
 bool is_a_word(const std::string& argument) {
   return !names_a_file(argument) && argument.find('/') == argument.npos &&
          fs::path(argument).extension().empty();
@@ -30,9 +25,14 @@ bool is_a_word(const std::string& argument) {
 
 }  // namespace
 
+bool is_given_text(const std::string& argument) {
+  return !names_a_file(argument) &&
+         (argument.find_first_of(" \t\n") != argument.npos || split_at_masks(argument).size() > 1);
+}
+
 std::string shipped_model_for(std::span<const std::string> arguments) {
   if (arguments.empty()) return "image-mini";
-  if (is_a_text(arguments[0])) return "language-mini";
+  if (is_given_text(arguments[0])) return "language-mini";
   if (has_image_ending(arguments[0])) return arguments.size() == 2 ? "flow-mini" : "image-mini";
   return has_video_ending(arguments[0]) ? "multimodal-mini" : "language-mini";
 }
@@ -41,7 +41,7 @@ std::vector<File> given_files(std::span<const std::string> arguments, InputKind 
   std::vector<File> files;
   for (const std::string& argument : arguments) {
     if (argument.empty()) fail("the text is empty");
-    const bool text = is_a_text(argument) || (reads == InputKind::kText && is_a_word(argument));
+    const bool text = is_given_text(argument) || (reads == InputKind::kText && is_a_word(argument));
     files.push_back(text ? File{"the text", argument} : read_input(argument));
   }
   return files;

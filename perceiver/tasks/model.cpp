@@ -1,14 +1,31 @@
 #include "perceiver/tasks/model.h"
 
+#include "perceiver/modalities/tokenizer.h"
 #include "perceiver/tasks/experiment.h"
 
 namespace perceiver {
 
+static ModelTokenizer* tokenizer_of(const Model& model) {
+  Application* application = model.task->application();
+  return application == nullptr ? nullptr : application->tokenizer();
+}
+
+void find_tokenizer(Model& model) {
+  if (ModelTokenizer* tokenizer = tokenizer_of(model)) tokenizer->find(model.folder, model.source);
+}
+
+std::filesystem::path tokenizer_file(const Model& model) {
+  const ModelTokenizer* tokenizer = tokenizer_of(model);
+  return tokenizer == nullptr ? std::filesystem::path() : tokenizer->file();
+}
+
 Model new_model(std::shared_ptr<const Settings> settings) {
-  return {.source = settings->source(),
-          .reference = Reference::kDeepMind,
-          .settings = settings,
-          .task = settings->make()};
+  Model model{.source = settings->source(),
+              .reference = Reference::kDeepMind,
+              .settings = settings,
+              .task = settings->make()};
+  find_tokenizer(model);
+  return model;
 }
 
 Model new_model(const File& config, std::span<const std::string> overrides) {

@@ -36,6 +36,12 @@ struct Model {
 Model new_model(const File& config, std::span<const std::string> overrides = {});
 Model new_model(std::shared_ptr<const Settings> settings);
 
+// Tells the task what lies in the model's folder that it needs to read files. Of models that are
+// loaded or made this was done.
+void find_tokenizer(Model& model);
+// The file of its SentencePiece model; empty where it reads bytes, or no texts.
+std::filesystem::path tokenizer_file(const Model& model);
+
 // The name of its task, as configs have it.
 inline const std::string& task_name(const Model& model) { return model.settings->task(); }
 

@@ -111,6 +111,7 @@ Model load_model(const fs::path& path, std::optional<Reference> semantics) {
   Model model = haiku.empty()                 ? load_folder(path, semantics)
                 : path.extension() == ".toml" ? start_model(path, semantics)
                                               : load_haiku(haiku, semantics);
+  find_tokenizer(model);
   model.origin = origin_of(path);
   model.task->model().eval();
   return model;

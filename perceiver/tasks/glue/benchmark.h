@@ -19,6 +19,7 @@ struct GlueBenchmark {
   size_t text_a;
   std::optional<size_t> text_b, label;
 
+  bool takes_pair() const { return text_b.has_value(); }
   bool is_value() const { return classes.empty(); }  // STS-B: how similar, from 0 to 5
   int64_t num_answers() const { return is_value() ? 1 : static_cast<int64_t>(classes.size()); }
 };

@@ -196,7 +196,7 @@ TEST(GlueTask, ReadsAndEncodesFiles) {
     } else {
       EXPECT_EQ(error_of([&] { task->application()->classify(inputs); }),
                 "the answers of a model of cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb are no "
-                "classes; encode the text and query it");
+                "classes; ask for them with --task");
     }
   }
 }

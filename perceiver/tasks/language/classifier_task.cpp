@@ -2,9 +2,9 @@
 
 #include "perceiver/modalities/text_file.h"
 #include "perceiver/tasks/language/classifier_training.h"
-#include "perceiver/tasks/language/text_view.h"
 #include "perceiver/tasks/query.h"
 #include "perceiver/tasks/registry.h"
+#include "perceiver/tasks/text_view.h"
 
 namespace perceiver {
 namespace {
@@ -26,9 +26,10 @@ class TextClassifierTask : public ModelTask<TextClassifier, TextClassifierExperi
   InputKind reads() const override { return InputKind::kText; }
 
   Example read(std::span<const File> files) const override {
-    return read_bytes(files, config_.model.vocabulary_size, config_.model.num_inputs,
-                      TextMarks::kClsAndSep);
+    return read_texts(files, tokenizer_.get(), config_.model.num_inputs, TextMarks::kClsAndSep);
   }
+
+  ModelTokenizer* tokenizer() override { return &tokenizer_; }
 
   Tensor classify(const Example& inputs) override {
     return model_->decode(encode(inputs)).to(at::kFloat).softmax(-1);
@@ -46,12 +47,13 @@ class TextClassifierTask : public ModelTask<TextClassifier, TextClassifierExperi
   }
 
   std::vector<InputView> views(const Example& inputs) const override {
-    return {view_of_bytes(inputs)};
+    return {view_of_text(inputs, tokenizer_.get())};
   }
 
   Training* training() override { return training_.get(); }
 
  private:
+  ModelTokenizer tokenizer_{config_.model.vocabulary_size, config_.data.tokenizer};
   std::unique_ptr<Training> training_ = text_classifier_training(config_, model_);
 };
 

@@ -230,13 +230,17 @@ FilledText fill(std::string_view text, const WordTokens& tokens, const MaskedMod
   return filled;
 }
 
-std::vector<int64_t> letters_of_missing_words(LanguageImpl& model, std::span<const File> files) {
-  std::vector<int64_t> letters;
-  if (files.size() != 1 || split_at_masks(files[0].bytes).size() == 1) return letters;
-  const FilledText filled =
-      fill(text_in(files[0]), word_tokens(ByteTokenizer()), masked_model(model), {.top = 1});
-  for (const FilledMask& mask : filled.masks) letters.push_back(std::ssize(mask.words[0].text));
-  return letters;
+std::vector<int64_t> lengths_of_missing_words(LanguageImpl& model, const Tokenizer& tokenizer,
+                                              std::span<const File> files) {
+  std::vector<int64_t> lengths;
+  if (files.size() != 1 || split_at_masks(files[0].bytes).size() == 1) return lengths;
+  const WordTokens tokens = word_tokens(tokenizer);
+  const FilledText filled = fill(text_in(files[0]), tokens, masked_model(model), {.top = 1});
+  for (const FilledMask& mask : filled.masks) {
+    const Ids word = tokens.encode(mask.words[0].text, /*glued=*/false);
+    lengths.push_back(std::max<int64_t>(1, std::ssize(word)));
+  }
+  return lengths;
 }
 
 int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options) {

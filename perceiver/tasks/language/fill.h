@@ -46,8 +46,10 @@ void check_options(const FillOptions& options, const WordTokens& tokens, const M
 FilledText fill(std::string_view text, const WordTokens& tokens, const MaskedModel& model,
                 const FillOptions& options = {});
 
-// Letters of the best word for each [MASK] of a user's text, in bytes; none of a pair of texts.
-std::vector<int64_t> letters_of_missing_words(LanguageImpl& model, std::span<const File> files);
+// Tokens of the best word for each [MASK] of a user's text, the space before it not counted; none
+// of a pair of texts.
+std::vector<int64_t> lengths_of_missing_words(LanguageImpl& model, const Tokenizer& tokenizer,
+                                              std::span<const File> files);
 
 // How many texts fill() has the model encode, at most.
 int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options);

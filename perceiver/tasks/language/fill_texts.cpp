@@ -7,7 +7,6 @@
 #include <istream>
 
 #include "perceiver/core/text.h"
-#include "perceiver/tasks/language/tokenizer.h"
 
 namespace perceiver {
 namespace {
@@ -25,7 +24,7 @@ class Filler {
  public:
   Filler(Model& model, const FillOptions& options)
       : language_(model_as<LanguageImpl>(model, "fill", "language")),
-        tokens_(word_tokens(find_tokenizer(model, language_.config().vocabulary_size))),
+        tokens_(word_tokens(application_of(model).tokenizer()->get())),
         masked_(masked_model(language_)),
         options_(options) {
     const std::filesystem::path list = model.folder / "words.txt";

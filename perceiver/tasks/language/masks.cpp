@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "perceiver/modalities/text_file.h"
+#include "perceiver/tasks/language/words.h"
 
 namespace perceiver {
 namespace {
@@ -28,39 +29,34 @@ size_t mask_size(std::string_view text) {
   return found == kSpellings.end() ? 0 : found->size();
 }
 
-// A text in which letters stand for the missing words, and which bytes these are.
-struct SpelledOut {
-  std::string text;
-  std::vector<uint8_t> masked;
-};
-
-class Speller {
+// The ids of texts with masks for their missing words.
+class MaskedIds {
  public:
-  explicit Speller(std::span<const int64_t> letters) : letters_(letters) {}
+  MaskedIds(const Tokenizer& tokenizer, std::span<const int64_t> lengths)
+      : words_(word_tokens(tokenizer)), lengths_(lengths) {}
 
-  SpelledOut operator()(std::string_view text) {
-    SpelledOut out;
+  Ids operator()(std::string_view text) {
+    Ids ids;
     for (const std::string_view run : split_at_masks(text)) {
-      if (run.data() != text.data()) add(out, std::string(next_length(), 'x'), true);
-      add(out, run, false);
+      const bool first = run.data() == text.data();
+      if (!first) ids.insert(ids.end(), next_length(), words_.special.mask);
+      const bool glued = !first && !run.empty() && !std::isspace(run.front() & 0xFF);
+      const Ids more = words_.encode(run, glued);
+      ids.insert(ids.end(), more.begin(), more.end());
     }
-    return out;
+    return ids;
   }
 
  private:
   int64_t next_length() {
-    if (letters_.empty()) return kTypicalLetters;
-    const int64_t length = letters_.front();
-    letters_ = letters_.subspan(1);
+    if (lengths_.empty()) return words_.are_bytes ? kTypicalLetters : kTypicalPieces;
+    const int64_t length = lengths_.front();
+    lengths_ = lengths_.subspan(1);
     return length;
   }
 
-  static void add(SpelledOut& out, std::string_view text, bool masked) {
-    out.text += text;
-    out.masked.resize(out.text.size(), masked);
-  }
-
-  std::span<const int64_t> letters_;
+  WordTokens words_;
+  std::span<const int64_t> lengths_;
 };
 
 }  // namespace
@@ -80,22 +76,12 @@ std::vector<std::string_view> split_at_masks(std::string_view text) {
   return runs;
 }
 
-Example read_masked_bytes(std::span<const File> files, int64_t vocabulary_size, int64_t length,
-                          std::span<const int64_t> letters) {
-  Speller spell(letters);
-  std::vector<File> spelled;
-  std::vector<uint8_t> masked;  // of all tokens, one file after another
-  for (const File& file : files) {
-    const SpelledOut out = spell(text_in(file));
-    if (!spelled.empty()) masked.push_back(false);  // what stands between two texts
-    masked.insert(masked.end(), out.masked.begin(), out.masked.end());
-    spelled.push_back({file.name, out.text + '\n'});
-  }
-  Example rows = read_bytes(spelled, vocabulary_size, length);
-  const Tensor tokens = rows.at("ids").masked_select(rows.at("mask"));
-  const Tensor hidden = at::tensor(at::ArrayRef<uint8_t>(masked)).to(at::kBool);
-  rows.at("ids").masked_scatter_(rows.at("mask"), tokens.masked_fill(hidden, ByteTokenizer::kMask));
-  return rows;
+Example read_masked_texts(std::span<const File> files, const Tokenizer& tokenizer, int64_t length,
+                          std::span<const int64_t> tokens) {
+  MaskedIds masked(tokenizer, tokens);
+  std::vector<Ids> texts;
+  for (const File& file : files) texts.push_back(masked(text_in(file)));
+  return rows_of_texts(files, texts, tokenizer, length);
 }
 
 Tensor with_masked_spaces(const Tensor& ids) {

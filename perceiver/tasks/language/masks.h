@@ -8,6 +8,7 @@
 
 #include "perceiver/core/file.h"
 #include "perceiver/data/dataset.h"
+#include "perceiver/modalities/tokenizer.h"
 
 namespace perceiver {
 
@@ -16,13 +17,13 @@ inline constexpr std::string_view kMissingWord = "[MASK]";
 // What stands between the masks: one run more than there are masks.
 std::vector<std::string_view> split_at_masks(std::string_view text);
 
-// Letters of a word that nobody has guessed yet.
-inline constexpr int64_t kTypicalLetters = 5;
+// Tokens of a word that nobody has guessed yet.
+inline constexpr int64_t kTypicalLetters = 5, kTypicalPieces = 1;
 
-// A user's files as read_bytes() (modalities/text_file.h) gives them, with a mask for every letter
-// of a missing word: `letters` of each in turn, kTypicalLetters of those that it does not tell of.
-Example read_masked_bytes(std::span<const File> files, int64_t vocabulary_size, int64_t length,
-                          std::span<const int64_t> letters = {});
+// A user's files as read_texts() (modalities/text_file.h) gives them, with masks for every missing
+// word: `tokens` of each in turn, as many as are typical of those that it does not tell of.
+Example read_masked_texts(std::span<const File> files, const Tokenizer& tokenizer, int64_t length,
+                          std::span<const int64_t> tokens = {});
 
 // ids [B, m] with the space before a masked word masked, too: byte models learnt that it belongs to
 // the word.

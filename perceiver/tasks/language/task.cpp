@@ -5,9 +5,9 @@
 #include "perceiver/tasks/language/fill.h"
 #include "perceiver/tasks/language/masks.h"
 #include "perceiver/tasks/language/query.h"
-#include "perceiver/tasks/language/text_view.h"
 #include "perceiver/tasks/language/training.h"
 #include "perceiver/tasks/registry.h"
+#include "perceiver/tasks/text_view.h"
 
 namespace perceiver {
 namespace {
@@ -32,24 +32,27 @@ class MaskedLanguageTask : public ModelTask<Model, LanguageExperiment<ModelConfi
   InputKind reads() const override { return InputKind::kText; }
 
   Example read(std::span<const File> files) const override {
-    return read_masked_bytes(files, config_.model.vocabulary_size, config_.model.num_inputs);
+    return read_masked_texts(files, tokenizer_.get(), config_.model.num_inputs);
   }
+
+  ModelTokenizer* tokenizer() override { return &tokenizer_; }
 
   Tensor encode(const Example& inputs) override {
     if constexpr (std::is_same_v<Model, Language>) {
       const TokenBatch rows = text_rows(inputs, model_->parameters().front().device());
-      return model_->encode(with_masked_spaces(rows.ids), rows.mask);
+      const bool bytes = is_of_bytes(tokenizer_.get());
+      return model_->encode(bytes ? with_masked_spaces(rows.ids) : rows.ids, rows.mask);
     }
     return Application::encode(inputs);
   }
 
-  // Queries for words have to know which bytes those are. A missing word gets as many letters as
-  // the word that fits best has.
+  // Queries for words have to know which tokens those are. A missing word gets as many as the word
+  // that fits best has.
   void encode_files(std::span<const File> files, LatentsFile& file, const Hooks& hooks) override {
     if constexpr (std::is_same_v<Model, Language>) {
-      const ModelConfig& c = config_.model;
-      const Example inputs = read_masked_bytes(files, c.vocabulary_size, c.num_inputs,
-                                               letters_of_missing_words(*model_, files));
+      const Tokenizer& tokenizer = tokenizer_.get();
+      const Example inputs = read_masked_texts(files, tokenizer, config_.model.num_inputs,
+                                               lengths_of_missing_words(*model_, tokenizer, files));
       const auto rows = static_cast<double>(inputs.at("ids").size(0));
       hooks.begin("encode", attention_work(this->summary(Split::kEval), "encoder.") * rows);
       file.arrays = {{"latents", encode(inputs).to(at::kCPU, at::kFloat)},
@@ -63,17 +66,20 @@ class MaskedLanguageTask : public ModelTask<Model, LanguageExperiment<ModelConfi
 
   Answer answer(const LatentsFile& file, const Query& query,
                 const std::vector<std::string>& labels) override {
-    if constexpr (std::is_same_v<Model, Language>) return answer_words(*model_, file, query);
+    if constexpr (std::is_same_v<Model, Language>) {
+      return answer_words(*model_, tokenizer_.get(), file, query);
+    }
     return Application::answer(file, query, labels);
   }
 
   std::vector<InputView> views(const Example& inputs) const override {
-    return {view_of_bytes(inputs)};
+    return {view_of_text(inputs, tokenizer_.get())};
   }
 
   Training* training() override { return training_.get(); }
 
  private:
+  ModelTokenizer tokenizer_{config_.model.vocabulary_size, config_.data.tokenizer};
   std::unique_ptr<Training> training_ = language_training(config_, model_);
 };
 

@@ -5,15 +5,12 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "perceiver/modalities/text.h"
+#include "perceiver/modalities/tokenizer.h"
 #include "perceiver/tasks/language/word_list.h"
 
 namespace perceiver {
-
-using Tokenizer = std::variant<ByteTokenizer, SentencePieceTokenizer>;
 
 struct Word {
   std::string text;
