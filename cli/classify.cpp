@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/checks.h"
+#include "cli/classify_tasks.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/verb_hooks.h"
@@ -19,6 +20,8 @@ struct ClassifyArgs {
   std::vector<std::string> inputs;
   ClassifyOptions options;
   bool json = false, jsonl = false, lines = false;
+  std::vector<std::string> tasks;
+  std::string pair;
 };
 
 void print(const Classified& result, const Model& model, const ClassifyArgs& args) {
@@ -35,8 +38,17 @@ void print(const Classified& result, const Model& model, const ClassifyArgs& arg
 
 void classify_verb(ClassifyArgs args) {
   Session session(args.session);
+  if (!args.tasks.empty()) {
+    return classify_tasks(session.model, {.inputs = args.inputs,
+                                          .tasks = args.tasks,
+                                          .pair = args.pair,
+                                          .lines = args.lines,
+                                          .json = args.json,
+                                          .jsonl = args.jsonl});
+  }
   VerbHooks verb;
   note(classes_text(session.model));
+  if (!args.pair.empty()) args.options.pair = second_text(session.model, args.pair);
   if (args.inputs.empty()) args.inputs = {classify_sample(session.model).string()};
   const std::vector<ClassifySource> sources =
       classify_sources(session.model, args.inputs, {.lines = args.lines, .hooks = verb.hooks()});
@@ -68,12 +80,22 @@ void add_classify_command(CLI::App& app) {
                   "  perceiver classify\n"
                   "  perceiver classify cat.jpg\n"
                   "  perceiver classify photos/ -m deepmind/vision-perceiver-conv --jsonl\n"
-                  "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier");
+                  "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier\n"
+                  "  perceiver classify --task sst2 \"a fine film\" -m runs/glue\n"
+                  "  perceiver classify --task all \"It rains.\" --pair \"It is wet.\" -m "
+                  "runs/glue");
   command->add_option(
       "inputs", args->inputs,
-      "Files or folders of what the model reads: pictures, clips, sounds or texts; - is the "
-      "standard input; "
-      "default: a shipped sample");
+      "Files or folders of what the model reads: pictures, clips, sounds or texts, or a text "
+      "itself; - is the standard input; default: a shipped sample");
+  command
+      ->add_option("--task", args->tasks,
+                   "Ask a model of GLUE for these tasks, such as sst2,cola, or all, from one "
+                   "encoding of the text (variant task_tokens: one a task)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--pair", args->pair,
+                      "The second of two texts, or its file, for tasks and classes of pairs");
   command->add_option("-k,--top", args->options.top, "How many classes to show")
       ->capture_default_str()
       ->check(whole_number(1));

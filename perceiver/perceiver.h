@@ -16,6 +16,7 @@
 #include "perceiver/tasks/optical_flow/estimate.h"  // estimate_flow()
 #include "perceiver/tasks/optical_flow/files.h"     // flow_of_files()
 #include "perceiver/tasks/query.h"                  // encode(), query()
+#include "perceiver/tasks/text_tasks.h"             // answer_tasks()
 #include "perceiver/zoo/find.h"                     // find_model()
 #include "perceiver/zoo/fingerprint.h"              // fingerprint()
 #include "perceiver/zoo/model.h"                    // load_model(), save_model()

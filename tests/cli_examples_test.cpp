@@ -141,6 +141,8 @@ class CliExamples : public testing::Test {
                     "released/deepmind/multimodal-perceiver"),
               0);
     ASSERT_EQ(shell("perceiver convert configs/text_classifier_mini.toml my-text-classifier"), 0);
+    fs::create_directories(folder / "runs");
+    ASSERT_EQ(shell("perceiver convert configs/glue_mini.toml runs/glue"), 0);
     link("tests/golden/huggingface/text-classifier", "folder");
     link("tests/golden/huggingface/text-classifier/io.safetensors", "io.safetensors");
   }
