@@ -26,7 +26,10 @@ void add_data_command(CLI::App& app) {
   CLI::App* pieces = add_command(
       *command, "sentencepiece", "Make a SentencePiece tokenizer of texts",
       "  perceiver data sentencepiece texts/ more.jsonl -o spiece.model --vocabulary 32000");
-  pieces->add_option("texts", args->texts, "Files and folders of .txt and .jsonl")->required();
+  pieces
+      ->add_option("texts", args->texts,
+                   "Files and folders of .txt, .jsonl and .json, plain or .gz")
+      ->required();
   pieces->add_option("-o,--output", args->output, "Where to write the model")->required();
   pieces->add_option("--vocabulary", args->vocabulary, "How many pieces the model is to have")
       ->capture_default_str()

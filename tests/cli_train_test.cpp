@@ -291,7 +291,8 @@ TEST_F(CliTrain, MistakesAreOneLine) {
                    "data.train names no files; give text files or folders of them with --data");
   fs::create_directories(folder / "empty");
   expect_complaint("train -q " + config + " --data " + path("empty"),
-                   path("empty") + ": no .txt or .jsonl files in this folder");
+                   path("empty") +
+                       ": no .txt, .jsonl or .json files in this folder, nor such with .gz");
   expect_complaint("train " + config + data + " train.batches=3",
                    "command line: unknown key 'train.batches'; did you mean 'train.batch'?");
   expect_complaint("train " + config + data + " train.optimizer=sgd",

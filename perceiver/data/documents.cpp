@@ -4,31 +4,14 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "perceiver/core/error.h"
-#include "perceiver/core/file.h"
+#include "perceiver/data/gzip.h"
 
 namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_text(const fs::path& path) {
-  return path.extension() == ".txt" || path.extension() == ".jsonl";
-}
-
-std::vector<fs::path> files_of(const fs::path& path) {
-  if (!fs::exists(path)) fail("{}: no such file or folder", path.string());
-  if (!fs::is_directory(path)) return {path};
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(path)) {
-    if (entry.is_regular_file() && is_text(entry.path())) files.push_back(entry.path());
-  }
-  if (files.empty()) fail("{}: no .txt or .jsonl files in this folder", path.string());
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 std::ifstream open(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -36,61 +19,62 @@ std::ifstream open(const fs::path& path) {
   return stream;
 }
 
-// `text` without its first and its last byte, where these are asked to go, and without the words
-// that they are part of; where that leaves nothing, without the characters.
-std::string whole_words(const std::string& text, bool cut_first, bool cut_last) {
-  constexpr std::string_view kSpaces = " \t\n\v\f\r";
-  const auto inside_character = [&](size_t at) {
-    return at < text.size() && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80;  // of UTF-8
-  };
-  size_t first_character = cut_first, last_character = text.size() - cut_last;
-  while (cut_first && inside_character(first_character)) ++first_character;
-  while (cut_last && last_character > 0 && inside_character(last_character)) --last_character;
-
-  const size_t first_word = text.find_first_not_of(kSpaces, text.find_first_of(kSpaces));
-  const size_t begin = cut_first && first_word < last_character ? first_word : first_character;
-  const size_t last_space = text.find_last_of(kSpaces);
-  const bool words = last_space != text.npos && last_space > begin;
-  const size_t end = cut_last && words ? last_space : last_character;
-  return begin < end ? text.substr(begin, end - begin) : std::string();
-}
-
 }  // namespace
 
 Documents::Documents(const std::vector<std::string>& paths, DocumentUnit unit, int64_t room)
     : room_(room) {
   for (const std::string& path : paths) {
-    for (const fs::path& file : files_of(path)) add_file(file, unit);
+    for (const fs::path& file : text_files(path)) add_file(file, unit);
   }
 }
 
+Documents::Documents(std::vector<File> texts, DocumentUnit unit) : room_(0) {
+  for (File& text : texts) add_text(text.name, std::move(text.bytes), unit);
+}
+
 void Documents::add_file(const fs::path& path, DocumentUnit unit) {
-  const auto file = static_cast<int32_t>(files_.size());
-  files_.push_back({path, path.extension() == ".jsonl", {}});
-  take_text(files_.back());
+  const bool zipped = is_gzip(path);
+  const auto length = static_cast<int64_t>(fs::file_size(path));
+  if (zipped || length <= room_) {
+    std::string text = zipped ? read_gzip(path, room_) : read_file(path).bytes;
+    room_ -= std::ssize(text);
+    return add_text(path, std::move(text), unit);
+  }
+  files_.push_back({path, is_json_lines(path), {}});
   if (unit == DocumentUnit::kFile && !files_.back().is_json) {
-    const auto length = static_cast<int64_t>(fs::file_size(path));
-    if (length > 0) documents_.push_back({0, length, file, 1});
+    documents_.push_back({0, length, static_cast<int32_t>(files_.size()) - 1, 1});
     return;
   }
   std::ifstream stream = open(path);
   std::string text;
   int64_t offset = 0;
-  for (int32_t line = 1; std::getline(stream, text); ++line) {
-    const auto length = static_cast<int64_t>(text.size());
-    const size_t last = text.find_last_not_of(" \t\r");
-    if (last != text.npos) {
-      documents_.push_back({offset, static_cast<int64_t>(last) + 1, file, line});
-    }
-    offset += length + 1;
+  for (int64_t line = 1; std::getline(stream, text); ++line) {
+    add_line(text, offset, line);
+    offset += std::ssize(text) + 1;
   }
 }
 
-void Documents::take_text(TextFile& file) {
-  const auto length = static_cast<int64_t>(fs::file_size(file.path));
-  if (length > room_) return;
-  file.text = read_file(file.path).bytes;
-  room_ -= static_cast<int64_t>(file.text.size());
+void Documents::add_text(const fs::path& path, std::string text, DocumentUnit unit) {
+  files_.push_back({path, is_json_lines(path), std::move(text)});
+  const std::string_view all = files_.back().text;
+  if (unit == DocumentUnit::kFile && !files_.back().is_json) {
+    const auto file = static_cast<int32_t>(files_.size()) - 1;
+    if (!all.empty()) documents_.push_back({0, std::ssize(all), file, 1});
+    return;
+  }
+  int64_t line = 1;
+  for (size_t begin = 0; begin < all.size(); ++line) {
+    const size_t end = std::min(all.find('\n', begin), all.size());
+    add_line(all.substr(begin, end - begin), static_cast<int64_t>(begin), line);
+    begin = end + 1;
+  }
+}
+
+void Documents::add_line(std::string_view text, int64_t offset, int64_t line) {
+  const std::string_view document = line_document(text);
+  if (document.empty()) return;
+  documents_.push_back({offset, std::ssize(document), static_cast<int32_t>(files_.size()) - 1,
+                        static_cast<int32_t>(line)});
 }
 
 void Documents::keep(int64_t begin, int64_t end) {
@@ -158,13 +142,8 @@ std::string Documents::read(const Document& document, int64_t begin, int64_t end
 }
 
 std::string Documents::json_text(const Document& document) const {
-  const auto json = nlohmann::json::parse(read(document, 0, document.length), nullptr,
-                                          /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("text") || !json["text"].is_string()) {
-    fail("{}:{}: must be a JSON object with a string 'text'", files_[document.file].path.string(),
-         document.line);
-  }
-  return json["text"].get<std::string>();
+  return json_document(read(document, 0, document.length),
+                       fmt::format("{}:{}", files_[document.file].path.string(), document.line));
 }
 
 }  // namespace perceiver

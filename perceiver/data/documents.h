@@ -1,32 +1,29 @@
-// Documents of text files: a line each, a file each, or the key "text" of each line of a .jsonl.
-// What is kept is where each begins, and the texts of files as long as there is room for them.
+// Documents of text files, any of them at once: a line each, a file each, or the key "text" of each
+// line of JSON. What is kept is where each begins, and the texts of files as long as there is room.
+// For more text than that: corpus.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "perceiver/core/file.h"
 #include "perceiver/core/rng.h"
+#include "perceiver/data/text_files.h"
 
 namespace perceiver {
 
-// What a document is in a .txt file.
-enum class DocumentUnit { kLine, kFile };
-constexpr std::array<std::string_view, 2> enum_words(DocumentUnit) { return {"line", "file"}; }
-
-// Where a window may begin and end: at any byte, or between two words (where a word is longer than
-// the window, between two characters).
-enum class WindowEdge { kByte, kWord };
-
 class Documents {
  public:
-  // Files, and folders with .txt and .jsonl files at any depth, in the order of their names.
-  // `room` is in bytes; texts of files for which there is none stay on disk.
+  // Files, and those of folders (text_files.h). `room` is in bytes; texts of files for which there
+  // is none stay on disk, which those of a .gz cannot.
   static constexpr int64_t kRoom = 1LL << 30;
   Documents(const std::vector<std::string>& paths, DocumentUnit unit, int64_t room = kRoom);
+
+  // Texts that were read already; names as files have them.
+  Documents(std::vector<File> texts, DocumentUnit unit);
 
   int64_t size() const { return static_cast<int64_t>(documents_.size()); }
 
@@ -58,7 +55,8 @@ class Documents {
   };
 
   void add_file(const std::filesystem::path& path, DocumentUnit unit);
-  void take_text(TextFile& file);
+  void add_text(const std::filesystem::path& path, std::string text, DocumentUnit unit);
+  void add_line(std::string_view text, int64_t offset, int64_t line);  // of the last file
   std::vector<Piece> pieces(int64_t first, int64_t count) const;
   // Bytes [begin, end) of the pieces, a line break between two.
   std::string joined(const std::vector<Piece>& pieces, int64_t begin, int64_t end) const;

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "perceiver/core/error_test.h"
-#include "perceiver/core/file.h"
+#include "perceiver/data/gzip_file_test.h"
 
 namespace perceiver {
 namespace {
@@ -44,6 +44,19 @@ TEST_F(DocumentsTest, OfAFolderAreThoseOfItsTextsInOrder) {
   EXPECT_EQ(documents.size(), 5);
   EXPECT_EQ(all(documents), "one\ntwo words\nthree\ncafé\nx\ny");
   EXPECT_EQ(all(documents, 3), "café\nx\ny\none\ntwo words\nthree");
+}
+
+TEST_F(DocumentsTest, OfZippedFilesAreThoseOfPlainOnes) {
+  write_gzip(folder / "b.txt.gz", "one\n\n  \ntwo words\r\nthree");
+  EXPECT_EQ(all(Documents({folder / "b.txt.gz"}, DocumentUnit::kLine)), "one\ntwo words\nthree");
+  write_gzip(folder / "c.json.gz", "{\"text\": \"caf\\u00e9\"}\n{\"text\": \"x\\ny\"}\n");
+  EXPECT_EQ(all(Documents({folder / "c.json.gz"}, DocumentUnit::kLine)), "café\nx\ny");
+  EXPECT_EQ(
+      error_of([&] { Documents({folder / "c.json.gz"}, DocumentUnit::kLine, /*room=*/3); }),
+      (folder / "c.json.gz").string() + ": has more text than the 0 MiB that are held in memory");
+  const std::vector<File> texts = {{"a.txt", "one\ntwo"}, {"b.jsonl", "{\"text\": \"x\\ny\"}\n"}};
+  EXPECT_EQ(all(Documents(texts, DocumentUnit::kLine)), "one\ntwo\nx\ny");
+  EXPECT_EQ(Documents(texts, DocumentUnit::kFile).size(), 2);
 }
 
 TEST_F(DocumentsTest, WindowsAreEveryPartOfTheTextAndNothingElse) {
@@ -113,7 +126,8 @@ TEST_F(DocumentsTest, WhatCannotBeReadIsNamed) {
   EXPECT_EQ(open("gone"), (folder / "gone").string() + ": no such file or folder");
   fs::create_directories(folder / "empty");
   EXPECT_EQ(open("empty"),
-            (folder / "empty").string() + ": no .txt or .jsonl files in this folder");
+            (folder / "empty").string() +
+                ": no .txt, .jsonl or .json files in this folder, nor such with .gz");
 
   write_file(folder / "bad.jsonl", "{\"text\": \"good\"}\n{\"txt\": 3}\n{\"te");
   const Documents bad({folder / "bad.jsonl"}, DocumentUnit::kLine);
