@@ -24,6 +24,10 @@ class Dataset {
   // that names it.
   virtual Example get(int64_t index, Rng& rng) const = 0;
 
+  // Whether its examples come in a random order of their own, another one in each epoch (that of
+  // `rng`), and are best asked for in that order: what is read as a stream.
+  virtual bool orders_itself() const { return false; }
+
   // Examples of one batch put together; by default each array is stacked. Arrays of different
   // lengths are padded here, and pictures of one batch mixed (MixUp, CutMix).
   virtual Example batch(const std::vector<Example>& examples, Rng& rng) const;

@@ -29,6 +29,7 @@ std::vector<int64_t> order_of(uint64_t seed, int64_t epoch, int64_t size) {
 Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset),
       options_(options),
+      shuffles_(options.shuffle && !dataset.orders_itself()),
       size_(dataset.size()),
       begun_(options.first),
       handed_(options.first),
@@ -103,7 +104,7 @@ Example Loader::make(int64_t number) {
   int64_t end = begin + options_.batch;
   if (options_.examples >= 0) end = std::min(end, options_.examples);
   std::vector<Example> examples;
-  for (int64_t place = begin; place < end; ++place) {
+  for (int64_t place = begin + options_.rank; place < end; place += options_.ranks) {
     if (stopping_) return {};  // nobody waits for it
     if (std::optional<Example> example = get(place)) examples.push_back(std::move(*example));
   }
@@ -138,12 +139,12 @@ std::optional<Example> Loader::get(int64_t place) {
       if (attempt == kMostAttempts)
         fail("{}; {} examples in a row cannot be read", e.what(), attempt);
     }
-    index = instead.integer(size_);
+    index = dataset_.orders_itself() ? (index + 1) % size_ : instead.integer(size_);
   }
 }
 
 int64_t Loader::index_at(int64_t epoch, int64_t place) {
-  if (!options_.shuffle) {
+  if (!shuffles_) {
     const bool all = options_.examples < 0 || options_.examples >= size_;
     return all ? place : (2 * place + 1) * size_ / (2 * options_.examples);
   }

@@ -17,9 +17,12 @@
 namespace perceiver {
 
 struct LoaderOptions {
-  int64_t batch = 1;  // examples
+  int64_t batch = 1;  // examples, of all processes together
+  // Of `ranks` processes that share each batch, this is number `rank`: it has elements rank,
+  // rank + ranks, … of every one.
+  int64_t rank = 0, ranks = 1;
   uint64_t seed = 0;
-  bool shuffle = true;  // each epoch in an order of its own
+  bool shuffle = true;  // each epoch in an order of its own; a dataset may have its own
   int64_t threads = 1;
   int64_t first = 0;  // the number of the first batch: where a run that is resumed goes on
   // How many in all; without: epoch follows epoch. Where they end in the middle of a batch the last
@@ -32,8 +35,9 @@ struct LoaderOptions {
   // Told of each example that cannot be read. May be called by any thread, one at a time. Without:
   // the error is next()'s.
   std::function<void(const std::string& message)> unreadable = {};
-  // What becomes of such an example: another is taken in its place, which keeps batches full, or
-  // its batch is smaller (without any arrays where nothing is left), which measures no other twice.
+  // What becomes of such an example: another is taken in its place (any, or the next where a
+  // dataset orders itself), which keeps batches full, or its batch is smaller (without any arrays
+  // where nothing is left), which measures no other twice.
   bool replace_unreadable = true;
 };
 
@@ -58,6 +62,7 @@ class Loader {
 
   const Dataset& dataset_;
   LoaderOptions options_;
+  bool shuffles_;
   int64_t size_, begun_, handed_, end_;
   int64_t ahead_;  // batches begun and not handed out: for each thread one in work and one ready
 

@@ -46,6 +46,16 @@ TEST(Loader, BatchesDoNotDependOnThreadsNorOnWhereLoadingBegan) {
   EXPECT_FALSE(one.equal(batches(numbers, {.batch = 3, .seed = 6}, 40)));
 }
 
+TEST(Loader, ProcessesShareEachBatchElementByElement) {
+  const Numbers numbers(7);
+  const Tensor all = batches(numbers, {.batch = 6, .seed = 5}, 20);
+  for (const int64_t rank : {0, 1, 2}) {
+    const Tensor part =
+        batches(numbers, {.batch = 6, .rank = rank, .ranks = 3, .seed = 5, .threads = 2}, 20);
+    EXPECT_TRUE(part.equal(all.slice(0, rank, {}, 3))) << rank;
+  }
+}
+
 TEST(Loader, EachEpochHasEveryExampleOnceInAnOrderOfItsOwn) {
   const Numbers numbers(6);
   const Tensor indices = batches(numbers, {.batch = 2}, 6).select(1, 0);
