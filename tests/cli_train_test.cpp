@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "perceiver/data/gzip_file_test.h"
 #include "perceiver/weights/safetensors.h"
 #include "tests/child.h"
 #include "tests/program.h"
@@ -78,12 +79,14 @@ save_every = 5
     return losses;
   }
 
+  void expect_the_same_when_killed(const std::string& arguments, int times) const;
+
   fs::path folder = fs::path(testing::TempDir()) / ("cli_train_" + std::to_string(getpid()));
 };
 
-TEST_F(CliTrain, KilledTwentyTimesARunComesToTheSameLosses) {
-  const std::string averaged = " train.average=0.9";
-  ASSERT_EQ(run(start("undisturbed") + averaged).code, 0);
+// A run of these arguments, killed so many times, and an undisturbed one come to the same.
+void CliTrain::expect_the_same_when_killed(const std::string& arguments, int times) const {
+  ASSERT_EQ(run(start("undisturbed") + arguments).code, 0);
   std::mt19937 random(1);
   const auto config_written = [&] { return fs::exists(folder / "killed" / "config.toml"); };
   const auto steps = [&] {
@@ -93,11 +96,11 @@ TEST_F(CliTrain, KilledTwentyTimesARunComesToTheSameLosses) {
     return static_cast<int64_t>(std::count(text.begin(), text.end(), '\n'));
   };
   int kills = 0;
-  while (kills < 20) {
+  while (kills < times) {
     // Some way into the run, wherever that is: while steps are made, saved, or evaluated.
     const int64_t until = steps() + static_cast<int64_t>(random() % 30);
     Child child(config_written() ? "train -q --threads 1 --resume " + path("killed")
-                                 : start("killed") + averaged);
+                                 : start("killed") + arguments);
     while (child.running() && steps() < until) {
       std::this_thread::sleep_for(std::chrono::microseconds(500));
     }
@@ -107,7 +110,7 @@ TEST_F(CliTrain, KilledTwentyTimesARunComesToTheSameLosses) {
     child.wait();
     ++kills;
   }
-  EXPECT_EQ(kills, 20);
+  EXPECT_EQ(kills, times);
   const Result last = run("train -q --threads 1 --resume " + path("killed"));
   ASSERT_EQ(last.code, 0) << last.err;
   EXPECT_EQ(losses("killed"), losses("undisturbed"));
@@ -116,6 +119,29 @@ TEST_F(CliTrain, KilledTwentyTimesARunComesToTheSameLosses) {
               read_file(folder / "undisturbed" / model / "model.safetensors").bytes)
         << model;
   }
+}
+
+TEST_F(CliTrain, KilledTwentyTimesARunComesToTheSameLosses) {
+  expect_the_same_when_killed(" train.average=0.9", 20);
+}
+
+// Two sources by their weights, over several epochs of each.
+TEST_F(CliTrain, KilledSixTimesARunOnAStreamComesToTheSameLosses) {
+  const std::string text = read_file(folder / "text.txt").bytes;
+  fs::create_directories(folder / "c4");
+  for (const char* shard : {"0", "1", "2"}) {
+    std::string lines;
+    std::istringstream documents(text);
+    for (std::string line; std::getline(documents, line);) {
+      lines += Json{{"text", shard + line}, {"url", "https://a.org"}}.dump() + "\n";
+    }
+    write_gzip(folder / "c4" / ("c4-train.0000" + std::string(shard) + ".json.gz"), lines);
+  }
+  expect_the_same_when_killed(" --data " + path("c4") + " data.weights=[30,70]", 6);
+  const std::string config = read_file(folder / "killed" / "config.toml").bytes;
+  EXPECT_NE(config.find("data.train = ['" + path("text.txt") + "', '" + path("c4") + "']"),
+            config.npos)
+      << config;
 }
 
 TEST_F(CliTrain, CtrlCSavesAndSaysHowToGoOn) {
@@ -290,9 +316,16 @@ TEST_F(CliTrain, MistakesAreOneLine) {
   expect_complaint("train -q " + config,
                    "data.train names no files; give text files or folders of them with --data");
   fs::create_directories(folder / "empty");
-  expect_complaint("train -q " + config + " --data " + path("empty"),
-                   path("empty") +
-                       ": no .txt, .jsonl or .json files in this folder, nor such with .gz");
+  expect_complaint(
+      "train -q " + config + " --data " + path("empty"),
+      path("empty") + ": no .txt, .jsonl or .json files in this folder, nor such with .gz");
+  expect_complaint("train -q " + config + data + " data.weights=[70,30]",
+                   "data.weights has 2, expected one for each of the 1 paths of data.train; "
+                   "data.weights=[] reads each by its size");
+  write_file(folder / "cut.json.gz", gzip("{\"text\": \"a text\"}\n").substr(0, 20));
+  expect_complaint(
+      "train -q " + config + " --data " + path("cut.json.gz"),
+      path("cut.json.gz") + ": ends after 20 bytes in the middle of its text; copy it again");
   expect_complaint("train " + config + data + " train.batches=3",
                    "command line: unknown key 'train.batches'; did you mean 'train.batch'?");
   expect_complaint("train " + config + data + " train.optimizer=sgd",

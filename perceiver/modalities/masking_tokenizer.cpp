@@ -42,10 +42,14 @@ int64_t MaskingTokenizer::vocabulary_size() const {
 
 SpecialIds MaskingTokenizer::special() const { return special_ids(tokenizer_); }
 
-int64_t MaskingTokenizer::most_bytes(int64_t tokens) const {
-  // Pieces have four bytes on average; longer ones in a row are padded for.
-  constexpr int64_t kBytesPerPiece = 16;
+int64_t MaskingTokenizer::usual_bytes(int64_t tokens) const {
+  constexpr int64_t kBytesPerPiece = 4;
   return is_of_bytes() ? tokens : kBytesPerPiece * tokens;
+}
+
+int64_t MaskingTokenizer::most_bytes(int64_t tokens) const {
+  constexpr int64_t kLongerInARow = 4;
+  return is_of_bytes() ? tokens : kLongerInARow * usual_bytes(tokens);
 }
 
 int64_t MaskingTokenizer::bytes(int64_t id) const {

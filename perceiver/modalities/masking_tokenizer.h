@@ -13,8 +13,9 @@ class MaskingTokenizer {
   Ids encode(std::string_view text) const;
   int64_t vocabulary_size() const;
   SpecialIds special() const;
-  int64_t most_bytes(int64_t tokens) const;  // of text that so many tokens may need
-  int64_t bytes(int64_t id) const;           // of text that the id stands for
+  int64_t usual_bytes(int64_t tokens) const;  // of text that so many tokens stand for
+  int64_t most_bytes(int64_t tokens) const;   // that so many may need
+  int64_t bytes(int64_t id) const;            // of text that the id stands for
   bool is_of_bytes() const { return perceiver::is_of_bytes(tokenizer_); }
 
   // [begin, end) of each whitespace-delimited word. The space before a word belongs to it, as in

@@ -35,12 +35,27 @@ std::vector<int64_t> masked_positions(const MaskingTokenizer& tokenizer, const I
   return positions;
 }
 
-MaskedTextDataset::MaskedTextDataset(Documents documents, const MaskingTokenizer& tokenizer,
+MaskedTextDataset::MaskedTextDataset(Texts texts, const MaskingTokenizer& tokenizer,
                                      const LanguageDataConfig& config, int64_t num_inputs)
-    : documents_(std::move(documents)),
-      tokenizer_(tokenizer),
-      config_(config),
-      num_inputs_(num_inputs) {}
+    : texts_(std::move(texts)), tokenizer_(tokenizer), config_(config), num_inputs_(num_inputs) {}
+
+const Corpus* MaskedTextDataset::corpus() const {
+  const auto* corpus = std::get_if<std::unique_ptr<const Corpus>>(&texts_);
+  return corpus == nullptr ? nullptr : corpus->get();
+}
+
+int64_t MaskedTextDataset::size() const {
+  return corpus() != nullptr ? corpus()->size() : std::get<Documents>(texts_).size();
+}
+
+std::string MaskedTextDataset::text(int64_t index, int64_t bytes, Rng& rng) const {
+  const WindowEdge edge = window_edge(tokenizer_);
+  if (corpus() != nullptr) {
+    return corpus()->window(static_cast<int64_t>(rng.epoch()), index, bytes, rng, edge);
+  }
+  const auto& documents = std::get<Documents>(texts_);
+  return documents.window(index, config_.documents_per_example, bytes, rng, edge);
+}
 
 int64_t MaskedTextDataset::length_of_example(Rng& rng) const {
   if (config_.shorter_share == 0.0 || !rng.chance(config_.shorter_share)) return num_inputs_;
@@ -49,10 +64,7 @@ int64_t MaskedTextDataset::length_of_example(Rng& rng) const {
 
 Example MaskedTextDataset::get(int64_t index, Rng& rng) const {
   const int64_t length = length_of_example(rng);
-  const std::string text =
-      documents_.window(index, config_.documents_per_example, tokenizer_.most_bytes(length), rng,
-                        window_edge(tokenizer_));
-  Ids ids = tokenizer_.encode(text);
+  Ids ids = tokenizer_.encode(text(index, tokenizer_.most_bytes(length), rng));
   if (std::ssize(ids) > length) ids.resize(length);
   const std::vector<int64_t> positions =
       masked_positions(tokenizer_, ids, config_.mask_probability, rng);
@@ -97,12 +109,22 @@ Example MaskedTextDataset::batch(const std::vector<Example>& examples, Rng&) con
   return batch;
 }
 
+static void check_paths(const std::vector<std::string>& paths, std::string_view key) {
+  if (!paths.empty()) return;
+  fail("data.{} names no files; give text files or folders of them with --data", key);
+}
+
 Documents language_documents(const LanguageDataConfig& config, bool held_out) {
   const bool own = held_out && !config.held_out.empty();
   const std::vector<std::string>& paths = own ? config.held_out : config.train;
-  if (paths.empty()) {
-    fail("data.{} names no files; give text files or folders of them with --data",
-         held_out ? "held_out" : "train");
+  check_paths(paths, held_out ? "held_out" : "train");
+  if (held_out && !own && is_streamed(config)) {
+    Documents documents(language_corpus(config, 1, 0)->held_out(), config.document);
+    if (documents.size() == 0) {
+      fail("{}: the lines held out from it have no text; name files to measure on: data.held_out",
+           paths[0]);
+    }
+    return documents;
   }
   Documents documents(paths, config.document);
   if (documents.size() == 0) fail("{}: there is no text in it", paths[0]);
@@ -121,6 +143,40 @@ Documents language_documents(const LanguageDataConfig& config, bool held_out) {
          config.held_out_share, all, all == 1 ? "" : "s");
   documents.keep(held_out ? kept : 0, held_out ? all : kept);
   return documents;
+}
+
+bool is_streamed(const LanguageDataConfig& config) {
+  if (!config.weights.empty() && config.weights.size() != config.train.size()) {
+    fail(
+        "data.weights has {}, expected one for each of the {} paths of data.train; data.weights=[] "
+        "reads each by its size",
+        config.weights.size(), config.train.size());
+  }
+  if (config.read == TextReading::kMemory && !config.weights.empty()) {
+    fail(
+        "data.read is \"memory\", where texts have no weights; data.read=stream, or "
+        "data.weights=[]");
+  }
+  if (config.read != TextReading::kAuto) return config.read == TextReading::kStream;
+  if (!config.weights.empty()) return true;
+  int64_t bytes = 0;
+  for (const std::string& path : config.train) {
+    for (const std::filesystem::path& file : text_files(path)) {
+      if (is_gzip(file)) return true;
+      bytes += static_cast<int64_t>(std::filesystem::file_size(file));
+    }
+  }
+  return bytes > Documents::kRoom;
+}
+
+std::unique_ptr<const Corpus> language_corpus(const LanguageDataConfig& config, int64_t stride,
+                                              uint64_t seed) {
+  check_paths(config.train, "train");
+  const double held_out = config.held_out.empty() ? config.held_out_share : 0.0;
+  return std::make_unique<Corpus>(
+      config.train, config.weights,
+      TextStreamOptions{
+          .seed = seed, .unit = config.document, .stride = stride, .held_out_share = held_out});
 }
 
 }  // namespace perceiver

@@ -2,15 +2,26 @@
 // masked.
 #pragma once
 
+#include <variant>
+
 #include "perceiver/core/config.h"
+#include "perceiver/data/corpus.h"
 #include "perceiver/data/dataset.h"
 #include "perceiver/data/documents.h"
 #include "perceiver/modalities/masking_tokenizer.h"
 
 namespace perceiver {
 
+// Where the texts of data.train are while it trains.
+enum class TextReading { kAuto, kMemory, kStream };
+constexpr std::array<std::string_view, 3> enum_words(TextReading) {
+  return {"auto", "memory", "stream"};
+}
+
 struct LanguageDataConfig {
   std::vector<std::string> train = {};
+  std::vector<int64_t> weights = {};
+  TextReading read = TextReading::kAuto;
   std::vector<std::string> held_out = {};
   double held_out_share = 0.01;
   DocumentUnit document = DocumentUnit::kLine;
@@ -23,13 +34,24 @@ struct LanguageDataConfig {
 
 template <typename Visitor>
 void fields(Visitor& visit, LanguageDataConfig& c) {
-  visit({"train", "Files and folders of .txt and .jsonl to train on"}, c.train);
+  visit({"train", "Files and folders of .txt, .jsonl and .json, plain or .gz, to train on"},
+        c.train);
+  visit({"weights",
+         "How often each path of train is read, by tokens, as 70 and 30; empty: by its size"},
+        c.weights, between(1, 1000));
+  visit({"read",
+         "Texts of train in memory, any document at any time, or as a stream of bounded memory; "
+         "auto: a stream where there are weights, .gz files or more than 1 GiB"},
+        c.read);
   visit({"held_out", "Files and folders to measure on; empty: a share of train"}, c.held_out);
   visit({"held_out_share",
-         "Share of train's documents, the last ones, that is measured on and not trained on"},
+         "Share of train's documents, the last ones, that is measured on and not trained on; of a "
+         "stream, the first lines of each source, 4 MiB at most"},
         c.held_out_share, between(0.0, 1.0));
   visit({"document", "What a document is in a .txt file"}, c.document);
-  visit({"documents_per_example", "Documents that are joined before an example is cut from them"},
+  visit({"documents_per_example",
+         "Documents that are joined before an example is cut from them; in a stream, all that are "
+         "read together are"},
         c.documents_per_example, at_least(1));
   visit({"mask_probability", "Share of words that are masked"}, c.mask_probability,
         between(0.0, 1.0));
@@ -57,17 +79,22 @@ constexpr int64_t kNoTarget = -100;
 
 class MaskedTextDataset : public Dataset {
  public:
-  MaskedTextDataset(Documents documents, const MaskingTokenizer& tokenizer,
+  // Of documents an example begins at each.
+  using Texts = std::variant<Documents, std::unique_ptr<const Corpus>>;
+  MaskedTextDataset(Texts texts, const MaskingTokenizer& tokenizer,
                     const LanguageDataConfig& config, int64_t num_inputs);
 
-  int64_t size() const override { return documents_.size(); }  // one begins at each document
+  int64_t size() const override;
   Example get(int64_t index, Rng& rng) const override;
+  bool orders_itself() const override { return corpus() != nullptr; }
   Example batch(const std::vector<Example>& examples, Rng& rng) const override;
 
  private:
+  const Corpus* corpus() const;  // null: documents
   int64_t length_of_example(Rng& rng) const;
+  std::string text(int64_t index, int64_t bytes, Rng& rng) const;
 
-  Documents documents_;
+  Texts texts_;
   const MaskingTokenizer& tokenizer_;
   LanguageDataConfig config_;
   int64_t num_inputs_;
@@ -75,5 +102,11 @@ class MaskedTextDataset : public Dataset {
 
 // The training documents or the held-out ones.
 Documents language_documents(const LanguageDataConfig& config, bool held_out);
+
+// Whether the training texts are a stream, as data.read says; and the stream, of examples of
+// `stride` bytes.
+bool is_streamed(const LanguageDataConfig& config);
+std::unique_ptr<const Corpus> language_corpus(const LanguageDataConfig& config, int64_t stride,
+                                              uint64_t seed);
 
 }  // namespace perceiver

@@ -154,6 +154,79 @@ TEST_F(LanguageDataTest, HeldOutDocumentsAreNotTrainedOn) {
   EXPECT_EQ(language_documents(config, true).size(), 50);
 }
 
+TEST_F(LanguageDataTest, AStreamIsReadWhereThereAreWeightsOrZippedFilesOrItIsAskedFor) {
+  EXPECT_FALSE(is_streamed(config));
+  config.read = TextReading::kStream;
+  EXPECT_TRUE(is_streamed(config));
+  config.read = TextReading::kAuto;
+  config.weights = {1};
+  EXPECT_TRUE(is_streamed(config));
+  config.read = TextReading::kMemory;
+  EXPECT_EQ(error_of([&] { is_streamed(config); }),
+            "data.read is \"memory\", where texts have no weights; data.read=stream, or "
+            "data.weights=[]");
+  config.read = TextReading::kAuto;
+  config.weights = {70, 30};
+  EXPECT_EQ(error_of([&] { is_streamed(config); }),
+            "data.weights has 2, expected one for each of the 1 paths of data.train; "
+            "data.weights=[] reads each by its size");
+  config.weights = {};
+  config.train = {(folder / "text.txt.gz").string()};
+  write_file(config.train[0], "");  // its name tells
+  EXPECT_TRUE(is_streamed(config));
+  config.read = TextReading::kMemory;
+  EXPECT_FALSE(is_streamed(config));
+}
+
+TEST_F(LanguageDataTest, ExamplesOfAStreamAreTextOfTheFileInAnOrderOfEachEpoch) {
+  config.read = TextReading::kStream;
+  config.held_out_share = 0.1;
+  const MaskingTokenizer bytes("bytes");
+  const MaskedTextDataset dataset(language_corpus(config, 64, 3), bytes, config, 64);
+  EXPECT_TRUE(dataset.orders_itself());
+  const std::string text = read_file(config.train[0]).bytes;
+  const int64_t held_out = std::ssize(text) / 10;
+  EXPECT_NEAR(dataset.size(), std::ssize(text) / 64, 2);
+  std::vector<size_t> places[2];
+  for (int64_t i = 0; i < 2 * dataset.size(); ++i) {
+    Rng rng(3, i / dataset.size(), i % dataset.size());
+    const Example example = dataset.get(i % dataset.size(), rng);
+    const Tensor whole =
+        example.at("ids").index_copy(0, example.at("positions"), example.at("targets"));
+    const Ids ids(whole.data_ptr<int64_t>(), whole.data_ptr<int64_t>() + 64);
+    places[i / dataset.size()].push_back(text.find(ByteTokenizer().decode(ids)));
+    EXPECT_LT(places[i / dataset.size()].back(), text.size());
+    EXPECT_GE(static_cast<int64_t>(places[i / dataset.size()].back()), held_out);
+  }
+  EXPECT_NE(places[0], places[1]);
+  EXPECT_FALSE(std::ranges::is_sorted(places[0]));
+  const Documents first = language_documents(config, true);
+  EXPECT_EQ(first.size(), 1 + std::count(text.begin(), text.begin() + held_out, '\n'));
+  Rng rng(0);
+  EXPECT_EQ(first.window(0, 1, 100, rng), "a line of words, number 0, to be masked");
+  write_file(folder / "blank.txt", "\n\n\n\n" + text);
+  config.train = {(folder / "blank.txt").string()};
+  config.held_out_share = 1e-4;
+  EXPECT_EQ(error_of([&] { language_documents(config, true); }),
+            config.train[0] +
+                ": the lines held out from it have no text; name files to measure on: "
+                "data.held_out");
+}
+
+TEST_F(LanguageDataTest, ExamplesOfAStreamOfPiecesAreFull) {
+  config.read = TextReading::kStream;
+  const MaskingTokenizer tokenizer(trained_pieces());
+  const int64_t stride = tokenizer.usual_bytes(16);
+  const MaskedTextDataset dataset(language_corpus(config, stride, 3), tokenizer, config, 16);
+  EXPECT_NEAR(dataset.size(), 2 * 1024 / 64, 6);
+  int64_t full = 0;
+  for (int64_t i = 0; i < dataset.size(); ++i) {
+    Rng rng(i);
+    full += dataset.get(i, rng).at("mask").sum().item<int64_t>() == 16;
+  }
+  EXPECT_EQ(full, dataset.size());
+}
+
 TEST_F(LanguageDataTest, WhatIsMissingIsSaid) {
   config.held_out_share = 0;
   EXPECT_EQ(error_of([&] { language_documents(config, true); }),
@@ -221,6 +294,7 @@ TEST_F(LanguageDataTest, ConfigsTrainOnTheirModelsTokens) {
       if (path.stem().string().ends_with("_mini")) return;
       EXPECT_EQ(config.train.steps, 500'000) << path;  // App. F.2
       EXPECT_EQ(config.train.learning_rate, 1.25e-3) << path;
+      EXPECT_EQ(config.data.weights, (std::vector<int64_t>{70, 30})) << path;  // C4, Wikipedia
     };
     if (task == "bert") {
       check(read_config<LanguageExperiment<BertConfig>>(file));

@@ -34,8 +34,9 @@ class LanguageTraining : public TrainingOf<LanguageExperiment<ModelConfig>> {
     LanguageDataConfig data = experiment_.data;
     if (split == Split::kEval && data.held_out.empty() && data.held_out_share == 0.0) return {};
     if (split == Split::kEval) data.shorter_share = 0.0;  // measured on full texts alone
-    return std::make_unique<MaskedTextDataset>(language_documents(data, split == Split::kEval),
-                                               tokenizer(), data, experiment_.model.num_inputs);
+    const MaskingTokenizer& tokens = tokenizer();
+    return std::make_unique<MaskedTextDataset>(texts(data, split), tokens, data,
+                                               experiment_.model.num_inputs);
   }
 
   Example random_batch(int64_t batch) const override {
@@ -80,6 +81,14 @@ class LanguageTraining : public TrainingOf<LanguageExperiment<ModelConfig>> {
   }
 
  private:
+  MaskedTextDataset::Texts texts(const LanguageDataConfig& data, Split split) const {
+    if (split == Split::kEval || data.train.empty() || !is_streamed(data)) {
+      return language_documents(data, split == Split::kEval);
+    }
+    return language_corpus(data, tokenizer().usual_bytes(experiment_.model.num_inputs),
+                           static_cast<uint64_t>(experiment_.train.seed));
+  }
+
   Measures measure(const Example& batch) {
     const Tensor logits = logits_at(model_, batch).to(at::kFloat), targets = batch.at("targets");
     const double nats = cross_entropy(logits, targets).template item<double>();
