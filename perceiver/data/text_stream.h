@@ -24,7 +24,7 @@ struct TextStreamOptions {
   DocumentUnit unit = DocumentUnit::kLine;
   int64_t stride = 2048;           // bytes of text that an example takes
   int64_t lanes = 16;              // files read side by side
-  int64_t round_bytes = 64 << 20;  // of text that is mixed at a time
+  int64_t round_bytes = 48 << 20;  // of text that is mixed at a time
   // The first lines of the first file are not among the examples: this share of the text, 4 MiB or
   // half of that file at most.
   double held_out_share = 0.0;
