@@ -1,15 +1,19 @@
 // What one core loads in a second. Pictures that are cropped, augmented and handed over in pairs to
-// be mixed, decoded before or every time; and whole batches of the small models of language and
-// flow:
+// be mixed, decoded before or every time; whole batches of the small models of language and flow;
+// and texts of 2,048 bytes, any document at any time or as a stream:
 //   build/loader_bench --benchmark_filter=small
 //   build/loader_bench --benchmark_filter=mini
+//   build/loader_bench --benchmark_filter=texts --benchmark_repetitions=5
+//     --benchmark_enable_random_interleaving
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
+#include <set>
 
 #include "perceiver/core/file.h"
+#include "perceiver/data/gzip_file_test.h"
 #include "perceiver/data/loader.h"
 #include "perceiver/media/image.h"
 #include "perceiver/tasks/imagenet/dataset.h"
@@ -103,6 +107,68 @@ void register_batches(const char* name, const std::string& config,
       ->Unit(benchmark::kMillisecond);
 }
 
+// Eight files of 8 MiB of documents of some 2,000 bytes, as C4's are; words are of many lengths,
+// and some of them frequent.
+std::string texts(const std::string& kind) {
+  const fs::path folder = fs::temp_directory_path() / ("perceiver_loader_bench_texts" + kind);
+  static std::set<std::string> made;
+  if (!made.insert(kind).second) return folder.string();
+  fs::create_directories(folder);
+  Rng rng(0);
+  std::vector<std::string> words(5000);
+  for (std::string& word : words) {
+    for (int64_t letters = 1 + rng.integer(9); letters > 0; --letters) {
+      word += static_cast<char>('a' + rng.integer(26));
+    }
+  }
+  for (int64_t file = 0; file < 8; ++file) {
+    std::string lines;
+    while (lines.size() < 8 << 20) {
+      std::string document;
+      for (const int64_t end = 1000 + rng.integer(2000); std::ssize(document) < end;) {
+        document += words[rng.integer(1 + rng.integer(5000))] + ' ';
+      }
+      lines += kind == ".txt" ? document + '\n'
+                              : fmt::format(
+                                    "{{\"text\":\"{}\",\"timestamp\":\"2019-04-25T12:57:54Z\","
+                                    "\"url\":\"https://www.example.org/{}\"}}\n",
+                                    document, rng.bits());
+    }
+    const fs::path path = folder / fmt::format("{}{}", file, kind);
+    kind.ends_with(".gz") ? write_gzip(path, lines) : write_file(path, lines);
+  }
+  return folder.string();
+}
+
+// From nothing to the end of an epoch.
+void whole_epoch(benchmark::State& state, const std::string& kind, const std::string& read) {
+  const std::vector<std::string> overrides = {fmt::format("data.train=[\"{}\"]", texts(kind)),
+                                              "data.read=" + read, "data.held_out_share=0.0",
+                                              "model.num_inputs=2048"};
+  const std::unique_ptr<Task> task =
+      make_task(read_file("configs/language_bytes_mini.toml"), overrides);
+  int64_t examples = 0;
+  for (auto _ : state) {
+    const std::unique_ptr<Dataset> dataset = task->training()->dataset(Split::kTrain);
+    Loader loader(*dataset, {.batch = 256, .examples = dataset->size()});
+    while (!loader.done()) examples += loader.next().at("ids").size(0);
+  }
+  state.counters["examples/s"] =
+      benchmark::Counter(static_cast<double>(examples), benchmark::Counter::kIsRate);
+}
+
+void register_texts() {
+  for (const char* kind : {".txt", ".json", ".json.gz"}) {
+    for (const char* read : {"memory", "stream"}) {
+      const std::string name = fmt::format("texts/{}/{}", kind, read);
+      benchmark::RegisterBenchmark(name.c_str(), whole_epoch, kind, read)
+          ->MeasureProcessCPUTime()
+          ->Unit(benchmark::kMillisecond)
+          ->Iterations(1);
+    }
+  }
+}
+
 void register_all() {
   constexpr double kEnough = 1.0;
   benchmark::RegisterBenchmark("small/cached", load, small(kEnough))->UseRealTime();
@@ -112,6 +178,7 @@ void register_all() {
   register_batches("mini/flow", "configs/flow_mini.toml", {});
   register_batches("mini/language", "configs/language_bytes_mini.toml",
                    {fmt::format("data.train=[\"{}\"]", text()), "train.batch=256"});
+  register_texts();
 }
 
 }  // namespace
