@@ -29,9 +29,10 @@ Ledger read_ledger(const std::filesystem::path& configs) {
   return read_config<Ledger>(read_file(configs / "paper.toml"));
 }
 
-// "train.batch=16,32" -> "train.batch=16", "train.batch=32"
+// "train.batch=16,32" -> "train.batch=16", "train.batch=32"; a list is one value.
 std::vector<std::string> alternatives(const std::string& setting) {
   const size_t values = setting.find('=') + 1;
+  if (setting[values] == '[') return {setting};
   std::vector<std::string> all;
   for (size_t begin = values; begin <= setting.size();) {
     const size_t end = std::min(setting.find(',', begin), setting.size());
