@@ -63,8 +63,7 @@ void fields(Visitor& visit, TrainConfig& c) {
         between(0.0, 1.0));
   visit({"epsilon", "Added to the root of the squared gradients, against division by zero"},
         c.epsilon, at_least(0.0));
-  visit({"weight_decay", "Pull of the weights towards zero"}, c.weight_decay,
-        between(0.0, 1000.0));
+  visit({"weight_decay", "Pull of the weights towards zero"}, c.weight_decay, between(0.0, 1000.0));
   visit({"schedule",
          "Learning rate over the steps: constant and then a cosine to 0, or linear up and then a "
          "cosine to 0"},
