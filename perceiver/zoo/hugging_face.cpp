@@ -8,7 +8,6 @@
 #include "perceiver/tasks/multimodal/model.h"
 #include "perceiver/tasks/optical_flow/model.h"
 #include "perceiver/zoo/json_keys.h"
-#include "perceiver/zoo/origin.h"
 #include "perceiver/zoo/settings.h"
 
 namespace perceiver {
@@ -315,6 +314,15 @@ void with_their_model(const Settings& settings, const Use& use) {
   as(std::type_identity<MultimodalConfig>{});
 }
 
+// What a folder of ours holds under "perceiver", "weights"; origin_of() reads it.
+Json weights_json(const Origin& origin) {
+  Json json = {{"from", to_word(origin.weights)}};
+  if (!origin.name.empty()) json["name"] = origin.name;
+  if (origin.steps > 0) json["steps"] = origin.steps;
+  if (!origin.began_as.empty()) json["began_as"] = origin.began_as;
+  return json;
+}
+
 }  // namespace
 
 std::string settings_of_config_json(const File& file) {
@@ -380,7 +388,7 @@ std::string config_json_of_settings(const Settings& settings, const ConfigJsonEx
   json["architectures"] = {"perceiver:" + settings.task()};
   json["dtype"] = extras.dtype;
   json["perceiver"]["origin"] = to_word(extras.reference);
-  json["perceiver"]["weights"] = to_json(extras.origin);
+  json["perceiver"]["weights"] = weights_json(extras.origin);
   json["perceiver"]["settings"] = settings.model_text();
   with_their_model(settings, [&](const auto& model) {
     const TheirKeys keys = their_keys(model, extras.labels);

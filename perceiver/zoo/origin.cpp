@@ -70,12 +70,4 @@ Origin origin_of_run(const fs::path& run) {
   return {.weights = WeightsFrom::kTrained, .name = plain(run).filename().string()};
 }
 
-Json to_json(const Origin& origin) {
-  Json json = {{"from", to_word(origin.weights)}};
-  if (!origin.name.empty()) json["name"] = origin.name;
-  if (origin.steps > 0) json["steps"] = origin.steps;
-  if (!origin.began_as.empty()) json["began_as"] = origin.began_as;
-  return json;
-}
-
 }  // namespace perceiver

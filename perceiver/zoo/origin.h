@@ -1,8 +1,7 @@
-// Where the weights of a model's folder or file come from, and how a folder of ours says so.
+// Where the weights of a model's folder or file come from.
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 
 #include "perceiver/core/file.h"
 #include "perceiver/tasks/origin.h"
@@ -15,8 +14,5 @@ Origin origin_of(const std::filesystem::path& model);
 
 // Of the models in the folder of a run.
 Origin origin_of_run(const std::filesystem::path& run);
-
-// What a folder of ours holds in config.json under "perceiver", "weights".
-nlohmann::ordered_json to_json(const Origin& origin);
 
 }  // namespace perceiver
