@@ -33,7 +33,10 @@ TEST_F(CliGlue, ARunEndsWithTheFiguresOfAllTasksAndEvalRepeatsThem) {
   const Result trained = run(train("run"));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.err.find("cola matthews"), std::string::npos) << trained.err;
-  EXPECT_NE(trained.err.find("average"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("):  average "), std::string::npos) << trained.err;
+  const size_t table = trained.err.rfind("\n  average  ");
+  ASSERT_NE(table, std::string::npos) << trained.err;
+  EXPECT_EQ(std::ranges::count(trained.err.substr(table + 1), '\n'), 12) << trained.err;
 
   const Result measured = run("eval " + path("run") + " --threads 1 --json --data " + path("GLUE"));
   ASSERT_EQ(measured.code, 0) << measured.err;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "perceiver/core/text.h"
 #include "perceiver/train/dropped.h"
 #include "perceiver/train/evaluate.h"
 #include "perceiver/train/trainer.h"
@@ -12,6 +13,29 @@
 #include "perceiver/zoo/origin.h"
 
 namespace perceiver {
+namespace {
+
+// What was measured, for people. Where the figures are too many for a line, it has the main one,
+// and a table all of them.
+struct ToldFigures {
+  std::string line, table = {};
+};
+
+ToldFigures told(const Evaluation& result, const Training& training) {
+  constexpr size_t kInALine = 5;
+  const bool fit = result.figures.size() <= kInALine;
+  const std::string main = training.main_measure().name;
+  std::string line;
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [key, value] : result.figures) {
+    const FigureName figure = training.figure_name(key);
+    rows.push_back({figure.name, value_text(value, figure.unit)});
+    if (fit || key == main) line += fmt::format("  {} {}", rows.back()[0], rows.back()[1]);
+  }
+  return {line, fit ? "" : table(rows)};
+}
+
+}  // namespace
 
 bool Trainer::evaluates_now() const {
   return step_ == config_.steps || (config_.eval_every > 0 && step_ % config_.eval_every == 0);
@@ -112,12 +136,9 @@ void Trainer::evaluate_and_keep_best(RunFolder& folder) {
   seconds_per_evaluation_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   folder.log(step_, "eval", result.figures);
-  std::string line =
-      fmt::format("step {}/{}  held out ({}):", step_, config_.steps, result.examples);
-  for (const auto& [key, value] : result.figures) {
-    const FigureName figure = training_.figure_name(key);
-    line += fmt::format("  {} {}", figure.name, value_text(value, figure.unit));
-  }
+  const ToldFigures figures = told(result, training_);
+  std::string line = fmt::format("step {}/{}  held out ({}):{}", step_, config_.steps,
+                                 result.examples, figures.line);
   const MainMeasure main = training_.main_measure();
   const double value = result.figures.at(main.name);
   // A correlation of constant answers is no number, and better than nothing it is not.
@@ -129,6 +150,9 @@ void Trainer::evaluate_and_keep_best(RunFolder& folder) {
     line += "  (best so far)";
   }
   options_.say(line);
+  if (step_ == config_.steps && !figures.table.empty()) {
+    options_.say(figures.table.substr(0, figures.table.size() - 1));
+  }
   evaluated_at_ = step_;
   unevaluated_ = false;
 }
