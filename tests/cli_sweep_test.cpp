@@ -249,7 +249,7 @@ TEST_F(CliSweep, MistakesAreOneLine) {
       "sweep -q " + config("audioset_mini.toml") + " model.num_classes=5,6 -o " + path("sweep"),
       config("audioset_mini.toml") +
           ": models of the task audioset cannot be trained yet; those of bert, "
-          "glue, glue_bert, imagenet, language, optical_flow can");
+          "glue, glue_bert, imagenet, language, optical_flow, text_classifier can");
   expect_complaint("sweep --resume " + path("sweep") + " train.batch=1,2",
                    "sweep: got --resume " + path("sweep") +
                        " and settings, expected one of them: a sweep has its own");

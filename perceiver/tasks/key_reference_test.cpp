@@ -25,7 +25,7 @@ TEST(Keys, ATableShowsValuesBesideTheDefaultsTheyReplace) {
   const auto settings = read_settings({"x.toml", "task = 'language'\n[train]\nsteps = 7"});
   const std::string table = key_table(*settings);
   for (const char* line :
-       {"\n  train.steps=7  (default 1000; integer, at least 1)\n      Changes of the weights",
+       {"\n  train.steps=7  (default 1000; integer, at least 0)\n      Changes of the weights",
         "\n  train.optimizer='lamb'  (the default; lamb or adamw)\n      Rule",
         "\n  model.encoder.cross_attend.dropout=0.0  (the default; float, 0 to 1)\n      Share",
         "\n[data] What it is trained and measured on\n"}) {

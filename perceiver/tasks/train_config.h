@@ -56,14 +56,13 @@ struct TrainConfig {
 template <typename Visitor>
 void fields(Visitor& visit, TrainConfig& c) {
   visit({"optimizer", "Rule by which weights are changed"}, c.optimizer);
-  visit({"learning_rate", "Length of a step, at its longest"}, c.learning_rate,
-        between(0.0, 1000.0));
+  visit({"learning_rate", "Length of a step, at its longest"}, c.learning_rate, between(0.0, 1e30));
   visit({"beta1", "Share of the gradients' running mean kept a step"}, c.beta1, between(0.0, 1.0));
   visit({"beta2", "Share of the running mean of squared gradients kept a step"}, c.beta2,
         between(0.0, 1.0));
   visit({"epsilon", "Added to the root of the squared gradients, against division by zero"},
         c.epsilon, at_least(0.0));
-  visit({"weight_decay", "Pull of the weights towards zero"}, c.weight_decay, between(0.0, 1000.0));
+  visit({"weight_decay", "Pull of the weights towards zero"}, c.weight_decay, between(0.0, 1e30));
   visit({"schedule",
          "Learning rate over the steps: constant and then a cosine to 0, or linear up and then a "
          "cosine to 0"},
