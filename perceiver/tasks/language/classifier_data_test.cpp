@@ -110,7 +110,7 @@ TEST_F(LabelledTexts, ThoseToBeSkippedKeepTheirError) {
   const std::string csv = write("a.csv", "text,label\nfine\nbad,1\nworse,2\n");
   const std::vector<LabelledText> rows = read_labelled_texts(csv, {}, Unreadable::kSkip);
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0].error, csv + ":2: 1 fields, expected 2 as in the first line");
+  EXPECT_EQ(rows[0].error, csv + ":2: 1 field, expected 2 as in the first line");
   const LabelledTextDataset dataset(rows, {"1"}, bytes_, 16, Unreadable::kSkip);
   Rng rng(0);
   EXPECT_EQ(error_of([&] { dataset.get(0, rng); }), rows[0].error);

@@ -57,7 +57,8 @@ class DelimitedTexts {
     const std::optional<std::vector<std::string>> fields = reader_.next();
     if (!fields) return {};
     if (fields->size() != num_columns_) {
-      fail("{} fields, expected {} as in the first line", fields->size(), num_columns_);
+      fail("{} field{}, expected {} as in the first line", fields->size(),
+           fields->size() == 1 ? "" : "s", num_columns_);
     }
     return checked({.text = (*fields)[text_],
                     .pair = pair_ ? (*fields)[*pair_] : "",
