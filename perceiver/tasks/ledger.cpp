@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "perceiver/core/alternatives.h"
 #include "perceiver/nn/init.h"
 #include "perceiver/nn/layers.h"
 #include "perceiver/tasks/settings.h"
@@ -27,19 +28,6 @@ void fields(Visitor& visit, Ledger& c) {
 
 Ledger read_ledger(const std::filesystem::path& configs) {
   return read_config<Ledger>(read_file(configs / "paper.toml"));
-}
-
-// "train.batch=16,32" -> "train.batch=16", "train.batch=32"; a list is one value.
-std::vector<std::string> alternatives(const std::string& setting) {
-  const size_t values = setting.find('=') + 1;
-  if (setting[values] == '[') return {setting};
-  std::vector<std::string> all;
-  for (size_t begin = values; begin <= setting.size();) {
-    const size_t end = std::min(setting.find(',', begin), setting.size());
-    all.push_back(setting.substr(0, values) + setting.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return all;
 }
 
 // Operations of a part when only a share of the queries is decoded: keys and values of the
@@ -129,7 +117,11 @@ std::vector<std::string> recipe_differences(const PaperRecipe& recipe,
       return settings->with(std::span(&one, 1))->text() == text;
     };
     for (const std::string& setting : recipe.settings) {
-      if (std::ranges::any_of(alternatives(setting), says)) continue;
+      const size_t values = setting.find('=') + 1;
+      const auto says_it = [&](const std::string& value) {
+        return says(setting.substr(0, values) + value);
+      };
+      if (std::ranges::any_of(alternatives_of(setting.substr(values)), says_it)) continue;
       differences.push_back(fmt::format("{}: {} ({})", config, setting, recipe.where));
     }
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "perceiver/core/alternatives.h"
 #include "perceiver/core/crc32c.h"
 #include "perceiver/core/error.h"
 
@@ -15,45 +16,6 @@ namespace {
 
 constexpr size_t kMostRuns = 10'000;
 constexpr size_t kLongestName = 200;  // with ".log" and the like it must fit 255 bytes
-
-std::string trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(" \t") + 1 - begin));
-}
-
-// Where commas separate; nothing where a bracket, brace or quote is not closed.
-class Commas {
- public:
-  explicit Commas(std::string_view text) {
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (quote_ == '"' && text[i] == '\\') {
-        ++i;  // what follows is no end of the quote
-      } else {
-        take(text[i], i);
-      }
-    }
-    if (quote_ != 0 || depth_ != 0) places_.clear();
-  }
-
-  const std::vector<size_t>& places() const { return places_; }
-
- private:
-  void take(char c, size_t place) {
-    if (quote_ != 0) {
-      if (c == quote_) quote_ = 0;
-      return;
-    }
-    if (c == '"' || c == '\'') quote_ = c;
-    if (c == '[' || c == '{') ++depth_;
-    if (c == ']' || c == '}') --depth_;
-    if (c == ',' && depth_ == 0) places_.push_back(place);
-  }
-
-  std::vector<size_t> places_;
-  char quote_ = 0;
-  int depth_ = 0;
-};
 
 // What "key=value" sets: the settings of an inline table one by one.
 Combination settings_of(const std::string& key, const std::string& value) {
@@ -121,18 +83,6 @@ std::map<std::string, std::string> value_names(const std::set<std::string>& valu
 }
 
 }  // namespace
-
-std::vector<std::string> alternatives_of(std::string_view value) {
-  std::vector<std::string> all;
-  size_t begin = 0;
-  const Commas commas(value);
-  for (const size_t comma : commas.places()) {
-    all.push_back(trimmed(value.substr(begin, comma - begin)));
-    begin = comma + 1;
-  }
-  all.push_back(trimmed(value.substr(begin)));
-  return all;
-}
 
 Grid parse_grid(std::span<const std::string> words) {
   Grid grid;

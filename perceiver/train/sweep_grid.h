@@ -24,10 +24,6 @@ struct Grid {
   std::vector<std::string> overrides;  // words with one value, the same for all runs
 };
 
-// What commas separate; commas within brackets, braces and quotes do not. A text in which one of
-// these is not closed is one alternative.
-std::vector<std::string> alternatives_of(std::string_view value);
-
 // Of words such as "train.batch=16,32,64" and "train={batch=16,steps=90},{batch=32,steps=45}".
 // Fails where an alternative is empty, where a key with alternatives is given twice, and where
 // nothing has alternatives.

@@ -15,21 +15,6 @@ Grid grid_of(const Words& words) { return parse_grid(words); }
 
 Words names_of(const Words& words) { return run_names(combinations(grid_of(words))); }
 
-TEST(SweepGrid, CommasSeparateUnlessSomethingIsAroundThem) {
-  EXPECT_EQ(alternatives_of("16,32, 64"), (Words{"16", "32", "64"}));
-  EXPECT_EQ(alternatives_of("16"), Words{"16"});
-  EXPECT_EQ(alternatives_of(R"(["cola"],["rte"])"), (Words{R"(["cola"])", R"(["rte"])"}));
-  EXPECT_EQ(alternatives_of(R"(["cola","rte"])"), Words{R"(["cola","rte"])"});
-  EXPECT_EQ(alternatives_of(R"('a,b',"c,\",d",e)"), (Words{"'a,b'", R"("c,\",d")", "e"}));
-  EXPECT_EQ(alternatives_of("{a=1,b=[1,2]},{a=2}"), (Words{"{a=1,b=[1,2]}", "{a=2}"}));
-}
-
-TEST(SweepGrid, WhatIsNotClosedIsOneAlternative) {
-  for (const char* text : {"[1,2", "'a,b", "\"a,b\\\"", "{a=1,b=2", "1],2"}) {
-    EXPECT_EQ(alternatives_of(text), Words{text});
-  }
-}
-
 TEST(SweepGrid, OneValueIsAnOrdinaryOverride) {
   const Grid grid = grid_of({"train.steps=10", "train.batch=16,32", "model.tasks=[\"a\",\"b\"]"});
   EXPECT_EQ(grid.overrides, (Words{"train.steps=10", "model.tasks=[\"a\",\"b\"]"}));
