@@ -11,6 +11,7 @@
 #include "perceiver/tasks/glue/files_test.h"
 #include "tests/child.h"
 #include "tests/program.h"
+#include "tests/tiny_training.h"
 
 namespace perceiver {
 namespace {
@@ -21,29 +22,7 @@ using Json = nlohmann::json;
 class CliSweep : public testing::Test {
  protected:
   void SetUp() override {
-    fs::create_directories(folder);
-    std::string text;
-    for (int i = 0; i < 60; ++i) {
-      text += "line " + std::to_string(i * i % 37) + " of a text that is read and masked\n";
-    }
-    write_file(folder / "text.txt", text);
-    write_file(folder / "tiny.toml", R"(
-task = "language"
-[model]
-num_inputs = 32
-input_channels = 16
-token_init_scale = 0.02
-[model.encoder]
-num_latents = 8
-latent_channels = 16
-self_attends_per_block = 2
-cross_attend = { num_heads = 2, qk_channels = 8, v_channels = 16 }
-self_attend = { num_heads = 2, qk_channels = 8, v_channels = 16, dropout = 0.1 }
-[model.decoder]
-cross_attend = { num_heads = 2, qk_channels = 8, v_channels = 16 }
-[data]
-held_out_share = 0.1
-[train]
+    write_tiny_training(folder, R"(
 optimizer = "adamw"
 learning_rate = 0.01
 steps = 30
