@@ -17,7 +17,7 @@ class AbsolutePaths {
   // Of strings these are paths; others are words, such as the name of a column. One is always a
   // word: the tokenizer that has no file.
   void operator()(ConfigKey key, std::string& value) {
-    const bool path = key.name == "tokenizer" || key.name == "from";
+    const bool path = key.name == "tokenizer" || key.name == "from" || key.name == "table";
     if (path && value != "bytes") value = absolute_path(value);
   }
   void operator()(ConfigKey, std::vector<std::string>& values) {
