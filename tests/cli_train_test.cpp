@@ -320,12 +320,9 @@ TEST_F(CliTrain, MistakesAreOneLine) {
                    "there are no held-out examples; name files or folders with --data");
   expect_complaint("train -q " + std::string(perceiver::config("audioset_mini.toml")),
                    perceiver::config("audioset_mini.toml") +
-                       ": models of the task audioset cannot be trained yet; those of bert, "
-                       "glue, glue_bert, imagenet, language, optical_flow, text_classifier can");
-  expect_complaint("eval -q " + std::string(perceiver::config("starcraft_mini.toml")),
-                   perceiver::config("starcraft_mini.toml") +
-                       ": models of the task starcraft cannot be evaluated yet; those of bert, "
-                       "glue, glue_bert, imagenet, language, optical_flow, text_classifier can");
+                       ": models of the task audioset cannot be trained yet; those of "
+                       "alphastar_transformer, bert, glue, glue_bert, imagenet, language, "
+                       "optical_flow, starcraft, text_classifier can");
   expect_complaint("train --resume " + path("run") + " " + config,
                    "train: got the config " + config + " and --resume " + path("run") +
                        ", expected one of them: a run has its own config");

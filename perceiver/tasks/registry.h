@@ -69,6 +69,7 @@ class TaskSettings : public Settings {
   }
   int64_t num_classes() const override {
     if constexpr (requires { config_.model.num_classes; }) return config_.model.num_classes;
+    if constexpr (requires { config_.model.entities; }) return config_.model.entities.num_types;
     return 0;
   }
   int64_t num_layers() const override {

@@ -16,11 +16,16 @@ AlphaStarTransformerImpl::AlphaStarTransformerImpl(const AlphaStarTransformerCon
     : config_(config),
       input_(register_module("input", EntityInput(config.entities, config.input_channels))),
       encoder_(register_module("encoder", transformer(config))),
-      heads_(register_module("heads", EntityHeads(config.input_channels, config.entities))) {}
+      heads_(register_module("heads", EntityHeads(config.input_channels, config.entities))),
+      objectives_(register_module("objectives", EntityObjectives(config.entities))) {}
 
 EntityEncoding AlphaStarTransformerImpl::forward(const Tensor& entities, const Tensor& mask) {
-  const Tensor present = checked_entities(entities, mask, config_.entities);
-  return heads_(encoder_(input_(present), mask), mask);
+  check_entities(entities, mask, config_.entities);
+  return encode(entities, mask);
+}
+
+EntityEncoding AlphaStarTransformerImpl::encode(const Tensor& entities, const Tensor& mask) {
+  return heads_(encoder_(input_(entities, mask), mask), mask);
 }
 
 ModelSummary AlphaStarTransformerImpl::summary() const {
@@ -35,6 +40,7 @@ ModelSummary AlphaStarTransformerImpl::summary() const {
                         .attention = layer->attention_case(m)}});
   }
   s.add("", heads_->parts(m));
+  s.add("", objectives_->parts(m));
   return s;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "perceiver/nn/transformer.h"
-#include "perceiver/tasks/starcraft/entities.h"
+#include "perceiver/tasks/starcraft/objectives.h"
 
 namespace perceiver {
 
@@ -26,8 +26,12 @@ class AlphaStarTransformerImpl : public torch::nn::Module {
  public:
   explicit AlphaStarTransformerImpl(const AlphaStarTransformerConfig& config);
 
-  // entities [B, M, 6] as EntityFeature says, mask [B, M] (true: there is an entity)
+  // entities [B, M, F] as EntityFeature says, mask [B, M] (true: there is an entity). The first
+  // checks them, and so reads them; the second trusts.
   EntityEncoding forward(const Tensor& entities, const Tensor& mask);
+  EntityEncoding encode(const Tensor& entities, const Tensor& mask);
+
+  EntityObjectivesImpl& objectives() { return *objectives_; }
 
   ModelSummary summary() const;
 
@@ -36,6 +40,7 @@ class AlphaStarTransformerImpl : public torch::nn::Module {
   EntityInput input_{nullptr};
   Transformer encoder_{nullptr};
   EntityHeads heads_{nullptr};
+  EntityObjectives objectives_{nullptr};
 };
 TORCH_MODULE(AlphaStarTransformer);
 

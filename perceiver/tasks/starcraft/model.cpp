@@ -11,12 +11,17 @@ StarCraftImpl::StarCraftImpl(const StarCraftConfig& config)
       decoder_(register_module(
           "decoder", Decoder(DecoderChannels{config.query_channels, config.encoder.latent_channels},
                              config.decoder, config.semantics))),
-      heads_(register_module("heads", EntityHeads(config.query_channels, config.entities))) {}
+      heads_(register_module("heads", EntityHeads(config.query_channels, config.entities))),
+      objectives_(register_module("objectives", EntityObjectives(config.entities))) {}
 
 EntityEncoding StarCraftImpl::forward(const Tensor& entities, const Tensor& mask) {
-  const Tensor present = checked_entities(entities, mask, config_.entities);
-  const Tensor latents = encoder_(input_(present), mask);
-  return heads_(decoder_(latents, query_(present), mask), mask);
+  check_entities(entities, mask, config_.entities);
+  return encode(entities, mask);
+}
+
+EntityEncoding StarCraftImpl::encode(const Tensor& entities, const Tensor& mask) {
+  const Tensor latents = encoder_(input_(entities, mask), mask);
+  return heads_(decoder_(latents, query_(entities, mask), mask), mask);
 }
 
 ModelSummary StarCraftImpl::summary() const {
@@ -31,6 +36,7 @@ ModelSummary StarCraftImpl::summary() const {
   s.add("query.", query_->parts(m));
   s.add("decoder.", decoder_->parts(m, s.latents->index));
   s.add("", heads_->parts(m));
+  s.add("", objectives_->parts(m));
   return s;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "perceiver/model/perceiver_io.h"
-#include "perceiver/tasks/starcraft/entities.h"
+#include "perceiver/tasks/starcraft/objectives.h"
 
 namespace perceiver {
 
@@ -34,8 +34,12 @@ class StarCraftImpl : public torch::nn::Module {
  public:
   explicit StarCraftImpl(const StarCraftConfig& config);
 
-  // entities [B, M, 6] as EntityFeature says, mask [B, M] (true: there is an entity)
+  // entities [B, M, F] as EntityFeature says, mask [B, M] (true: there is an entity). The first
+  // checks them, and so reads them; the second trusts.
   EntityEncoding forward(const Tensor& entities, const Tensor& mask);
+  EntityEncoding encode(const Tensor& entities, const Tensor& mask);
+
+  EntityObjectivesImpl& objectives() { return *objectives_; }
 
   ModelSummary summary() const;
 
@@ -45,6 +49,7 @@ class StarCraftImpl : public torch::nn::Module {
   Encoder encoder_{nullptr};
   Decoder decoder_{nullptr};
   EntityHeads heads_{nullptr};
+  EntityObjectives objectives_{nullptr};
 };
 TORCH_MODULE(StarCraft);
 

@@ -1,37 +1,40 @@
 #include <ATen/ATen.h>
 
-#include "perceiver/tasks/experiment.h"
 #include "perceiver/tasks/registry.h"
-#include "perceiver/tasks/starcraft/alphastar_transformer.h"
-#include "perceiver/tasks/starcraft/model.h"
+#include "perceiver/tasks/starcraft/training.h"
 
 namespace perceiver {
 namespace {
 
-Tensor random_entities(int64_t batch, const EntityConfig& c) {
-  const auto feature = [&](double end) {
-    return at::rand({batch, c.num_entities}).mul(end).floor();
-  };
-  return at::stack({feature(c.num_types), feature(c.num_owners), feature(200), feature(200),
-                    feature(20'000), feature(2)},
-                   -1);
-}
-
 // Perceiver IO and AlphaStar's Transformer are asked the same.
 template <typename Model, typename ModelConfig>
-class StarCraftTask : public ModelTask<Model, ModelOnly<ModelConfig>> {
+class StarCraftTask : public ModelTask<Model, StarCraftExperiment<ModelConfig>> {
  public:
-  using ModelTask<Model, ModelOnly<ModelConfig>>::ModelTask;
+  using ModelTask<Model, StarCraftExperiment<ModelConfig>>::ModelTask;
 
   Example random_inputs(int64_t batch) const override {
-    const EntityConfig& c = this->config_.model.entities;
-    return {{"entities", random_entities(batch, c)},
-            {"mask", at::ones({batch, c.num_entities}, at::kBool)}};
+    Example inputs = random_entities(batch, this->config_.model.entities);
+    for (const char* asked : {"type", "hidden", "won"}) inputs.erase(asked);
+    return inputs;
   }
 
+  // -> embeddings, and what each objective makes of them, [B, values]
   Tensor forward(const Example& inputs, Split) override {
-    return this->model_->forward(inputs.at("entities"), inputs.at("mask")).entity_embeddings;
+    const Tensor& mask = inputs.at("mask");
+    const EntityEncoding encoding = this->model_->forward(inputs.at("entities"), mask);
+    EntityObjectivesImpl& heads = this->model_->objectives();
+    const Tensor pointed =
+        heads.pointer().forward(encoding, mask, inputs.at("place"), inputs.at("selected"));
+    return at::cat({encoding.entity_embeddings.flatten(1), encoding.embedded_entity,
+                    heads.types(encoding).flatten(1), heads.winner(encoding),
+                    pointed.flatten(1).to(encoding.embedded_entity.dtype())},
+                   1);
   }
+
+  Training* training() override { return training_.get(); }
+
+ private:
+  std::unique_ptr<Training> training_ = starcraft_training(this->config_, this->model_);
 };
 
 }  // namespace
