@@ -139,7 +139,9 @@ TEST_F(StarCraftTest, SelectingIsTeacherForcingWithItsOwnChoices) {
         continue;
       }
       EXPECT_EQ(slot, logits[b][s].argmax().item<int64_t>());
-      if (slot < 10) EXPECT_EQ(logits[b][s + 1][slot].item<float>(), -INFINITY);
+      if (slot < 10) {
+        EXPECT_EQ(logits[b][s + 1][slot].item<float>(), -INFINITY);
+      }
     }
     EXPECT_TRUE(logits[b].narrow(1, 6, 4).eq(-INFINITY).all().item<bool>());
     EXPECT_TRUE(logits[b].select(1, 10).isfinite().all().item<bool>()) << "the end token";
