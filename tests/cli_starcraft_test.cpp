@@ -29,7 +29,7 @@ class CliStarCraft : public testing::Test {
   std::string states;
 };
 
-TEST_F(CliStarCraft, EvalRepeatsTheFiguresOfBothEncodersByTheSavedTypes) {
+TEST_F(CliStarCraft, EvalMeasuresTheHeldOutGamesOfBothEncodersByTheSavedTypes) {
   for (const char* config : {"starcraft_mini", "starcraft_transformer_mini"}) {
     const Result trained = run(train(config, config) + " train.steps=2");
     ASSERT_EQ(trained.code, 0) << trained.err;
@@ -43,10 +43,11 @@ TEST_F(CliStarCraft, EvalRepeatsTheFiguresOfBothEncodersByTheSavedTypes) {
                                "most_frequent_result", "pointing_f1", "pointing_accuracy"}) {
       ASSERT_TRUE(json.contains(figure)) << figure << " " << measured.out;
     }
-    write_file(folder / "other.jsonl", R"({"replay": "z", "entities": [["Zealot", 1, 2, 3, 4, 1]]})");
-    expect_complaint("eval -q " + path(config) + " --data " + path("other.jsonl"),
-                     path("other.jsonl") +
-                         ":1: type 'Zealot' is none of the 256 that the model knows");
+    write_file(folder / "other.jsonl",
+               R"({"replay": "z", "entities": [["Zealot", 1, 2, 3, 4, 1]]})");
+    expect_complaint(
+        "eval -q " + path(config) + " --data " + path("other.jsonl"),
+        path("other.jsonl") + ":1: type 'Zealot' is none of the 256 that the model knows");
   }
 }
 
@@ -72,9 +73,9 @@ TEST_F(CliStarCraft, KilledARunComesToTheSameWeights) {
 }
 
 TEST_F(CliStarCraft, MistakesAreOneLine) {
-  expect_complaint(train("starcraft_mini", "a") +
-                       " 'data.objectives={masked_type=0.0,winner=0.0,pointing=0.0}'",
-                   "data.objectives: all weights are 0, expected one above");
+  expect_complaint(
+      train("starcraft_mini", "a") + " 'data.objectives={masked_type=0.0,winner=0.0,pointing=0.0}'",
+      "data.objectives: all weights are 0, expected one above");
   expect_complaint(train("starcraft_mini", "b") + " \"model.entities.features=['birth_frame']\"",
                    "data.objectives.pointing: needs x and y among model.entities.features");
 }

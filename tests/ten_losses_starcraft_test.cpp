@@ -56,7 +56,8 @@ class StarCraftLosses : public testing::Test {
   std::vector<double> some(const File& config, int64_t steps) const {
     at::set_num_threads(1);
     at::manual_seed(0);
-    Model model = new_model(config, {"data.train=['" + file.string() + "']"});
+    const std::vector<std::string> data = {"data.train=['" + file.string() + "']"};
+    Model model = new_model(config, data);
     Trainer trainer(model, {});
     return losses(trainer, steps);
   }
@@ -64,14 +65,20 @@ class StarCraftLosses : public testing::Test {
   fs::path folder = fs::path(testing::TempDir()) / ("states_" + std::to_string(getpid())), file;
 };
 
-TEST_F(StarCraftLosses, PerceiverIo) { expect_losses(some(tiny_perceiver(), 10), {0.0}); }
+TEST_F(StarCraftLosses, PerceiverIo) {
+  expect_losses(some(tiny_perceiver(), 10), {3.929933, 3.572022, 3.323550, 3.126026, 2.980058,
+                                             2.854666, 2.740719, 2.651824, 2.575141, 2.508414});
+}
 
-TEST_F(StarCraftLosses, Transformer) { expect_losses(some(tiny_transformer(), 10), {0.0}); }
+TEST_F(StarCraftLosses, Transformer) {
+  expect_losses(some(tiny_transformer(), 10), {3.961421, 3.929842, 3.636792, 3.593126, 3.565590,
+                                               3.535800, 3.502726, 3.472276, 3.438113, 3.395260});
+}
 
 TEST_F(StarCraftLosses, BothLearnABatchByHeart) {
   for (const File& config : {tiny_perceiver(), tiny_transformer()}) {
     const std::vector<double> all = some(config, 300);
-    EXPECT_LT(all.back(), 0.35 * all.front()) << config.name;
+    EXPECT_LT(all.back(), 0.1 * all.front()) << config.name;
   }
 }
 

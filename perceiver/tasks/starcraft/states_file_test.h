@@ -19,8 +19,8 @@ inline std::filesystem::path write_states(const std::filesystem::path& folder, i
     for (int64_t e = 0; e < 12; ++e) {
       const int64_t owner = e % 3, x = rng.integer(20), y = rng.integer(20);
       const char* type = owner == 0 ? "Mineral" : x < 10 ? "SCV" : "Marine";
-      entities += fmt::format("{}[\"{}\", {}, {}, {}, {}, 1]", e > 0 ? ", " : "", type, owner, x,
-                              y, 10 * e);
+      entities += fmt::format("{}[\"{}\", {}, {}, {}, {}, 1]", e > 0 ? ", " : "", type, owner, x, y,
+                              10 * e);
     }
     text += fmt::format(
         R"({{"replay": "game {}", "players": [{{"pid": 1, "team": 1, "result": "Win"}}, )"
