@@ -40,17 +40,18 @@ std::unique_ptr<Settings> experiment_of(const fs::path& path, const Model& model
   return model.settings->with(overrides);
 }
 
-// "cola.matthews" is the figure matthews of cola.
-nlohmann::ordered_json::json_pointer place_of(std::string figure) {
-  std::ranges::replace(figure, '.', '/');
-  return nlohmann::ordered_json::json_pointer("/" + figure);
+// "cola.matthews" is the figure matthews of cola; what a class is called may be a number.
+nlohmann::ordered_json& place_of(nlohmann::ordered_json& json, const std::string& figure) {
+  const size_t point = figure.find('.');
+  if (point == figure.npos) return json[figure];
+  return json[figure.substr(0, point)][figure.substr(point + 1)];
 }
 
 void print(const Evaluation& result, const Training& training, const fs::path& model,
            const EvalArgs& args) {
   if (args.json) {
     nlohmann::ordered_json json = {{"model", model.string()}, {"examples", result.examples}};
-    for (const auto& [name, value] : result.figures) json[place_of(name)] = value;
+    for (const auto& [name, value] : result.figures) place_of(json, name) = value;
     if (!args.output.empty()) json["output"] = args.output;
     fmt::print("{}\n", json.dump(2));
     return;
@@ -58,7 +59,7 @@ void print(const Evaluation& result, const Training& training, const fs::path& m
   std::vector<std::vector<std::string>> rows = {{"examples", std::to_string(result.examples)}};
   for (const auto& [key, value] : result.figures) {
     const FigureName figure = training.figure_name(key);
-    rows.push_back({figure.name, value_text(value, figure.unit)});
+    if (!figure.detail) rows.push_back({figure.name, value_text(value, figure.unit)});
   }
   fmt::print("{}", table(rows));
   if (!args.output.empty()) fmt::print("{}\n", args.output);

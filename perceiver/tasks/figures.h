@@ -10,6 +10,7 @@ enum class Unit { kNumber, kShare, kPixels };
 struct FigureName {
   std::string name;  // "top-1"
   Unit unit = Unit::kNumber;
+  bool detail = false;  // one of many, such as a class's own: in files and JSON alone
 };
 
 std::string value_text(double value, Unit unit);  // "0.6123", "77.9 %", "1.234 px"

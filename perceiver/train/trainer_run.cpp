@@ -22,13 +22,17 @@ struct ToldFigures {
 };
 
 ToldFigures told(const Evaluation& result, const Training& training) {
-  constexpr size_t kInALine = 5;
-  const bool fit = result.figures.size() <= kInALine;
+  constexpr int64_t kInALine = 5;
+  const auto is_told = [&](const auto& figure) {
+    return !training.figure_name(figure.first).detail;
+  };
+  const bool fit = std::ranges::count_if(result.figures, is_told) <= kInALine;
   const std::string main = training.main_measure().name;
   std::string line;
   std::vector<std::vector<std::string>> rows;
   for (const auto& [key, value] : result.figures) {
     const FigureName figure = training.figure_name(key);
+    if (figure.detail) continue;
     rows.push_back({figure.name, value_text(value, figure.unit)});
     if (fit || key == main) line += fmt::format("  {} {}", rows.back()[0], rows.back()[1]);
   }

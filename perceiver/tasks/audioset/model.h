@@ -13,11 +13,12 @@ namespace perceiver {
 // What an element of sound is.
 enum class AudioInput {
   kRaw,  // a patch of samples
-  kMel,  // one energy of a mel spectrogram
+  kMel,  // one energy of a mel spectrogram, or some
 };
 constexpr std::array<std::string_view, 2> enum_words(AudioInput) { return {"raw", "mel"}; }
 
 struct AudioSetConfig {
+  bool video = true;
   int64_t num_frames = 32, image_size = 224;
   VideoPatch patch = {.frames = 2, .height = 8, .width = 8};
   int64_t num_video_bands = 16;  // not in the paper: the only number that gives its 487 channels
@@ -25,8 +26,10 @@ struct AudioSetConfig {
   AudioInput audio = AudioInput::kRaw;
   int64_t samples_per_patch = 128;
   MelConfig mel = {};
+  int64_t energies_per_element = 1;
   int64_t num_audio_bands = 64;
   int64_t num_classes = 527;
+  bool several_labels = true;
   DecodeBy decode_by = DecodeBy::kQuery;
   int64_t query_channels = 1024;
   EncoderConfig encoder = {
@@ -37,21 +40,32 @@ struct AudioSetConfig {
 
 template <typename Visitor>
 void fields(Visitor& visit, AudioSetConfig& c) {
-  visit({"num_frames", "Frames of a clip"}, c.num_frames, at_least(1));
+  visit({"video", "Whether pictures are seen beside the sound; else a clip is its sound alone"},
+        c.video);
+  visit({"num_frames", "Frames of a clip, 25 a second, with pictures or without"}, c.num_frames,
+        at_least(1));
   visit({"image_size", "Pixels of a side of a frame"}, c.image_size, at_least(1));
   visit({"patch", "Pixels that make one input element"}, c.patch);
   visit({"num_video_bands", "Frequencies of the video's Fourier features"}, c.num_video_bands,
         at_least(1));
-  visit({"num_samples", "Samples of sound of a clip"}, c.num_samples, at_least(1));
+  visit({"num_samples",
+         "Samples of sound of a clip; its rate is as many as are in the 25 frames of a second"},
+        c.num_samples, at_least(1));
   visit({"audio",
          "What an element of sound is: a patch of samples, or an energy of a mel spectrogram"},
         c.audio);
   visit({"samples_per_patch", "audio raw: samples that make one input element"},
         c.samples_per_patch, at_least(1));
   visit({"mel", "audio mel: the spectrogram"}, c.mel);
+  visit({"energies_per_element",
+         "audio mel: neighbouring energies of a window that make one input element"},
+        c.energies_per_element, at_least(1));
   visit({"num_audio_bands", "Frequencies of the sound's Fourier features"}, c.num_audio_bands,
         at_least(1));
   visit({"num_classes", "Classes the model tells apart"}, c.num_classes, at_least(1));
+  visit({"several_labels",
+         "Whether a clip may have several classes, each by itself (sigmoid), or has one (softmax)"},
+        c.several_labels);
   visit({"decode_by", "How classes are read off the latents: by a query, or as their average"},
         c.decode_by);
   visit({"query_channels", "Channels of the query (Q)"}, c.query_channels, at_least(1));
@@ -60,14 +74,22 @@ void fields(Visitor& visit, AudioSetConfig& c) {
   visit(kSemanticsKey, c.semantics);
 }
 
+// Samples [B, S] in [-1, 1] as the model's elements of sound: [B, elements, values]. A spectrogram
+// is made in float32 whatever the model's dtype; silence is -1 in it.
+Tensor sound_elements(const Tensor& samples, const AudioSetConfig& config);
+
+// logits [B, classes] -> probabilities, float
+Tensor class_probabilities(const Tensor& logits, const AudioSetConfig& config);
+
 class AudioSetImpl : public torch::nn::Module {
  public:
   explicit AudioSetImpl(const AudioSetConfig& config);
 
-  // video [B, T, 3, H, W] in [0, 1], samples [B, S] in [-1, 1] -> inputs [B, M, C], in the video's
-  // dtype. Samples stay float32 whatever the model's dtype: a spectrogram is made of them first.
+  // video [B, T, 3, H, W] in [0, 1] (undefined where the model sees none), samples [B, S] in
+  // [-1, 1] -> inputs [B, M, C], in the video's dtype, or the weights'. Samples stay float32
+  // whatever the model's dtype: a spectrogram is made of them first.
   Tensor input_array(const Tensor& video, const Tensor& samples) {
-    return input_array_of(video, sound_elements(samples));
+    return input_array_of(video, sound_elements(samples, config_));
   }
 
   Tensor encode(const Tensor& video, const Tensor& samples) {  // -> latents [B, N, D]
@@ -76,19 +98,19 @@ class AudioSetImpl : public torch::nn::Module {
   // [B, N, D] -> logits [B, classes]
   Tensor decode(const Tensor& latents) { return class_decoder_(latents); }
   Tensor forward(const Tensor& video, const Tensor& samples) {
-    // The spectrogram's filters come from the CPU, which cannot be recorded.
-    return recorded_(*this, {video, sound_elements(samples)}, [this](const std::vector<Tensor>& x) {
-      return decode(encoder_(input_array_of(x[0], x[1])));
-    });
+    return classify(video, sound_elements(samples, config_));
   }
+  // The same of sound_elements(): a spectrogram's filters come from the CPU, which cannot be
+  // recorded.
+  Tensor classify(const Tensor& video, const Tensor& sounds);
 
   ModelSummary summary() const;
 
-  int64_t num_sounds() const { return num_sound_elements_; }        // first in the input array
-  const std::vector<int64_t>& patches() const { return patches_; }  // {T, H, W}, after them
+  int64_t num_sounds() const { return num_sound_elements_; }  // first in the input array
+  // {T, H, W}, after them; where the model sees no video there are none
+  const std::vector<int64_t>& patches() const { return patches_; }
 
  private:
-  Tensor sound_elements(const Tensor& samples) const;  // -> [B, elements, values]
   Tensor input_array_of(const Tensor& video, const Tensor& sounds);
 
   AudioSetConfig config_;
