@@ -225,9 +225,9 @@ TEST_F(CliSweep, MistakesAreOneLine) {
   expect_complaint("sweep -q " + path("tiny.toml") + " train.batch=1,2 -o " + path("sweep"),
                    "data.train names no files; give text files or folders of them with --data");
   expect_complaint(
-      "sweep -q " + config("audioset_mini.toml") + " model.num_classes=5,6 -o " + path("sweep"),
-      config("audioset_mini.toml") +
-          ": models of the task audioset cannot be trained yet; those of bert, "
+      "sweep -q " + config("starcraft_mini.toml") + " model.num_classes=5,6 -o " + path("sweep"),
+      config("starcraft_mini.toml") +
+          ": models of the task starcraft cannot be trained yet; those of audioset, bert, "
           "glue, glue_bert, imagenet, language, optical_flow, text_classifier can");
   expect_complaint("sweep --resume " + path("sweep") + " train.batch=1,2",
                    "sweep: got --resume " + path("sweep") +
