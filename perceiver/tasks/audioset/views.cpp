@@ -26,7 +26,7 @@ struct FramePart {
 };
 
 FramePart frames_of(const File& file, const ClipReader& clip, const AudioSetConfig& config,
-                    const Seconds& part) {
+                    const ClipPart& part) {
   // What a container says may be wrong: where frames are seen they are counted.
   const int64_t all = config.video && clip.has_picture() ? count_frames(file, format_of(config))
                                                          : clip.expected_frames();
@@ -82,7 +82,7 @@ std::vector<int64_t> view_starts(int64_t num_frames, int64_t view_frames) {
   return starts;
 }
 
-ClipViews read_views(const File& file, const AudioSetConfig& config, const Seconds& part,
+ClipViews read_views(const File& file, const AudioSetConfig& config, const ClipPart& part,
                      const ViewStarts& starts_of) {
   const ClipFormat format = format_of(config);
   ClipReader clip(file, format);

@@ -22,7 +22,7 @@ struct ClipViews {
 std::vector<int64_t> view_starts(int64_t num_frames, int64_t view_frames);
 
 // The part of a file, in seconds, that is meant; to: 0 is its end.
-struct Seconds {
+struct ClipPart {
   double from = 0.0, to = 0.0;
 };
 
@@ -31,7 +31,7 @@ using ViewStarts = std::function<std::vector<int64_t>(int64_t num_frames, int64_
 
 // A clip with sound, or a sound, which gets black frames where the model sees any. What is shorter
 // than a view is filled up with its last frame, in silence.
-ClipViews read_views(const File& file, const AudioSetConfig& config, const Seconds& part = {},
+ClipViews read_views(const File& file, const AudioSetConfig& config, const ClipPart& part = {},
                      const ViewStarts& starts = view_starts);
 
 }  // namespace perceiver
