@@ -77,6 +77,7 @@ void print_inspected_json(const Inspected& inspected, const InspectArgs& args) {
                      {"decode", memory.decode},
                      {"peak", memory.peak()}}},
                    {"parts", parts_json(s, args)}};
+  if (s.compression) document["compression"] = *s.compression;
   if (inspected.weights) document["weights"] = to_json(*inspected.weights);
   fmt::print("{}\n", document.dump(2));
 }

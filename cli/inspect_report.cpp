@@ -41,7 +41,12 @@ void print_summary(const ModelSummary& s, const InspectArgs& args) {
   fmt::print("inputs   {}\n", array(s.inputs.index, s.inputs.channels));
   if (s.latents) fmt::print("latents  {}\n", array(s.latents->index, s.latents->channels));
   if (s.queries) fmt::print("queries  {}\n", array(s.queries->index, s.queries->channels));
-  fmt::print("outputs  {}\n\n", array(s.outputs.index, s.outputs.channels));
+  fmt::print("outputs  {}\n", array(s.outputs.index, s.outputs.channels));
+  if (s.compression) {
+    fmt::print("compression {:.1f}x, values of the inputs to those of the latents\n",
+               *s.compression);
+  }
+  fmt::print("\n");
 
   std::vector<std::vector<std::string>> rows = {{"part", "times", "parameters", "FLOPs", "heads",
                                                  "queries x keys", "q/k, v a head", "kernel"}};

@@ -28,8 +28,9 @@ Tensor PositionQuery::all(int64_t batch) const {
 }
 
 Tensor PositionQuery::at(int64_t batch, const Tensor& indices, Spacing spacing) const {
-  const Tensor positions = positions_at(indices, grid, spacing);
-  return fourier_features(positions, num_bands, resolution).expand({batch, -1, -1});
+  const Tensor features =
+      fourier_features(positions_at(indices, grid, spacing), num_bands, resolution);
+  return features.expand({batch, -1, -1});
 }
 
 }  // namespace perceiver

@@ -38,8 +38,9 @@ struct PositionQuery {
   // All outputs: -> [B, O, Q].
   Tensor all(int64_t batch) const;
 
-  // Some outputs, by flat index [O]: -> [B, O, Q]. kInclusive gives rows of all(); kSubsampled is
-  // what the released multimodal model was trained and evaluated with.
+  // Some outputs, by flat index [O], or of each example its own [B, O]: -> [B, O, Q]. kInclusive
+  // gives rows of all(); kSubsampled is what the released multimodal model was trained and
+  // evaluated with.
   Tensor at(int64_t batch, const Tensor& indices, Spacing spacing) const;
 };
 

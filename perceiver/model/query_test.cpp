@@ -24,6 +24,16 @@ TEST(PositionQuery, SubsetEqualsRowsOfAll) {
   EXPECT_TRUE(some.equal(all.index_select(1, indices)));
 }
 
+TEST(PositionQuery, EachExampleMayAskForPointsOfItsOwn) {
+  const PositionQuery query{.grid = {4, 6, 6}, .resolution = {4, 6, 6}, .num_bands = 8};
+  const Tensor first = at::tensor({0, 100, 143}), second = at::tensor({7, 7, 1});
+  for (const Spacing spacing : {Spacing::kInclusive, Spacing::kSubsampled}) {
+    const Tensor each = query.at(2, at::stack({first, second}), spacing);
+    EXPECT_TRUE(each[0].equal(query.at(1, first, spacing)[0]));
+    EXPECT_TRUE(each[1].equal(query.at(1, second, spacing)[0]));
+  }
+}
+
 TEST(PositionQuery, SubsampledSpacingIsTheReleasedOne) {
   const PositionQuery query{.grid = {16}, .resolution = {16}, .num_bands = 2};
   const Tensor q = query.at(1, at::tensor({15}), Spacing::kSubsampled);

@@ -4,6 +4,13 @@
 
 namespace perceiver {
 
+double compression(const ArraySize& inputs, const ArraySize& latents) {
+  const auto values = [](const ArraySize& a) {
+    return static_cast<double>(a.index) * static_cast<double>(a.channels);
+  };
+  return values(inputs) / values(latents);
+}
+
 AttentionChoice choose_attention(const Part& part, const AttentionCase& place) {
   AttentionCase c = part.attention.value();
   c.device = place.device, c.dtype = place.dtype;

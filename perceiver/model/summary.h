@@ -16,6 +16,10 @@ struct ArraySize {
   bool operator==(const ArraySize&) const = default;
 };
 
+// How many times as many values the input array has as the latent array, (M x C) / (N x D): the
+// paper's 88x, 176x and 352x (Sec. 4.3). Its channels are counted with position and padding.
+double compression(const ArraySize& inputs, const ArraySize& latents);
+
 // A step of the forward pass. A multiply and an add are two operations (paper, App. D); only
 // products of matrices and convolutions are counted.
 struct Part {
@@ -32,10 +36,11 @@ struct Part {
 AttentionChoice choose_attention(const Part& part, const AttentionCase& place);
 
 struct ModelSummary {
-  ArraySize inputs;                  // [M, C]
-  std::optional<ArraySize> latents;  // [N, D]; a Transformer has none
-  std::optional<ArraySize> queries;  // [O, Q]; average + project has none
-  ArraySize outputs;                 // [O, E]
+  ArraySize inputs;                        // [M, C]
+  std::optional<ArraySize> latents;        // [N, D]; a Transformer has none
+  std::optional<ArraySize> queries;        // [O, Q]; average + project has none
+  ArraySize outputs;                       // [O, E]
+  std::optional<double> compression = {};  // of a model that puts its inputs out again
   std::vector<Part> parts = {};
 
   int64_t parameters() const;

@@ -9,19 +9,29 @@
 
 namespace perceiver {
 
+// Computed where the indices are: a pass of training, which asks for such subsets, may be recorded
+// by a GPU, and what is recorded copies nothing from the CPU. Over an array, not a number, whose
+// reciprocal a GPU would multiply by.
+static Tensor subsampled(const Tensor& indices, int64_t n) {
+  const Tensor twice = indices.to(at::kFloat) * 2.0;
+  return twice / at::full({1}, static_cast<double>(n), twice.options()) - 1.0;
+}
+
 // Coordinates of the n indices along one dimension: the references' own rounding, which the
 // highest frequencies magnify.
 static Tensor coordinates(int64_t n, Spacing spacing) {
   if (spacing == Spacing::kInclusive) return at::linspace(-1.0, 1.0, n);
-  return -1.0 + 2.0 * at::arange(n, at::kFloat) / n;
+  return subsampled(at::arange(n), n);
 }
 
 Tensor positions_at(const Tensor& indices, at::IntArrayRef grid, Spacing spacing) {
   std::vector<Tensor> along(grid.size());
   Tensor rest = indices;
   for (size_t i = grid.size(); i-- > 0;) {
-    const Tensor line = coordinates(grid[i], spacing).to(indices.device());
-    along[i] = line.index_select(0, rest.remainder(grid[i]));
+    const Tensor index = rest.remainder(grid[i]);
+    along[i] = spacing == Spacing::kInclusive
+                   ? coordinates(grid[i], spacing).to(indices.device()).take(index)
+                   : subsampled(index, grid[i]);
     rest = rest.div(grid[i], "floor");
   }
   return at::stack(along, -1);
@@ -32,13 +42,18 @@ Tensor grid_positions(at::IntArrayRef grid) {
 }
 
 Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArrayRef resolution) {
-  check_shape(positions, {kAny, static_cast<int64_t>(resolution.size())}, "positions");
+  const auto dims = static_cast<int64_t>(resolution.size());
+  if (positions.dim() == 3) {
+    check_shape(positions, {kAny, kAny, dims}, "positions");
+  } else {
+    check_shape(positions, {kAny, dims}, "positions");
+  }
   std::vector<Tensor> bands;  // one row a coordinate
   for (const int64_t size : resolution) {
     bands.push_back(at::linspace(1.0, size / 2.0, num_bands, positions.options()));
   }
   const Tensor angles =
-      (positions.unsqueeze(-1) * at::stack(bands)).flatten(1).mul_(std::numbers::pi);  // [O, d*K]
+      (positions.unsqueeze(-1) * at::stack(bands)).flatten(-2).mul_(std::numbers::pi);  // [O, d*K]
   return at::cat({positions, angles.sin(), angles.cos()}, -1);
 }
 

@@ -19,14 +19,14 @@ enum class Spacing {
 // Positions of a grid's elements: {H, W} -> [H*W, 2], rows first, coordinates in (y, x) order.
 Tensor grid_positions(at::IntArrayRef grid);
 
-// Positions of some elements of a grid, by flat index: [O] -> [O, dims]. With kInclusive equal to
-// grid_positions(grid).index_select(0, indices), without the grid.
+// Positions of some elements of a grid, by flat index: [O] -> [O, dims], or [B, O] -> [B, O, dims].
+// With kInclusive equal to grid_positions(grid).index_select(0, indices), without the grid.
 Tensor positions_at(const Tensor& indices, at::IntArrayRef grid,
                     Spacing spacing = Spacing::kInclusive);
 
 // The coordinates, then their sin and then their cos at `num_bands` frequencies spaced evenly from
 // one oscillation over the grid to the Nyquist frequency of `resolution`, the number of samples
-// along each dimension: [O, d] -> [O, d + 2 * d * num_bands].
+// along each dimension: [O, d] -> [O, d + 2 * d * num_bands], or [B, O, d] alike.
 Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArrayRef resolution);
 
 // Those of a whole grid's positions, by lines of its last dimension.

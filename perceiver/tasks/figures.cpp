@@ -10,6 +10,10 @@ std::string value_text(double value, Unit unit) {
       return fmt::format("{:.1f} %", 100.0 * value);
     case Unit::kPixels:
       return fmt::format("{:.3f} px", value);
+    case Unit::kDecibels:
+      return fmt::format("{:.2f} dB", value);
+    case Unit::kTimes:
+      return fmt::format("{:.1f}x", value);
     default:
       return fmt::format("{:.4f}", value);
   }

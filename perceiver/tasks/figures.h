@@ -5,7 +5,7 @@
 
 namespace perceiver {
 
-enum class Unit { kNumber, kShare, kPixels };
+enum class Unit { kNumber, kShare, kPixels, kDecibels, kTimes };
 
 struct FigureName {
   std::string name;  // "top-1"
@@ -13,6 +13,6 @@ struct FigureName {
   bool detail = false;  // one of many, such as a class's own: in files and JSON alone
 };
 
-std::string value_text(double value, Unit unit);  // "0.6123", "77.9 %", "1.234 px"
+std::string value_text(double value, Unit unit);  // "0.6123", "77.9 %", "20.70 dB"
 
 }  // namespace perceiver

@@ -5,21 +5,18 @@
 #include <algorithm>
 
 namespace perceiver {
-namespace {
 
 // One channel of several, where a mean would lose nothing: the released demo gives the model the
 // first, and what is compared with its results has to be the same sound.
-ClipFormat format_of(const MultimodalConfig& c) {
+ClipFormat clip_format(const MultimodalConfig& c) {
   return {.image_size = c.image_size,
           .samples_per_second = c.samples_per_frame * kFramesPerSecond,
           .first_channel = true,
           .frames_per_second = kFramesPerSecond};
 }
 
-}  // namespace
-
 ChunkReader::ChunkReader(const File& file, const MultimodalConfig& config, FrameRange range)
-    : config_(config), clip_(file, format_of(config)), left_(range) {
+    : config_(config), clip_(file, clip_format(config)), left_(range) {
   int64_t skipped = 0;
   while (skipped < range.first && clip_.skip_frame()) ++skipped;
 }

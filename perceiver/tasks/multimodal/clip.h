@@ -23,6 +23,9 @@ struct Chunk {
   int64_t num_frames;  // of the clip; after them the last is repeated, in silence
 };
 
+// How clips are read for a model.
+ClipFormat clip_format(const MultimodalConfig& config);
+
 class ChunkReader {
  public:
   ChunkReader(const File& file, const MultimodalConfig& config, FrameRange range = {});

@@ -136,7 +136,7 @@ Tensor MultimodalImpl::outputs(const Tensor& latents, const Modalities& points, 
 
 Modalities MultimodalImpl::heads(const Tensor& outputs, const Modalities& points) {
   ModalitySizes sizes;
-  for (const auto& [name, indices] : points) sizes[name] = indices.size(0);
+  for (const auto& [name, indices] : points) sizes[name] = indices.size(-1);
   Modalities values = take_apart(outputs, sizes);
   for (auto& [name, value] : values) value = heads_.at(name)(value);
   return values;
@@ -240,14 +240,6 @@ Modalities MultimodalImpl::points(int64_t begin, int64_t end) const {
   return indices;
 }
 
-Modalities MultimodalImpl::random_points() const {
-  Modalities indices;
-  for (const auto& [name, count] : num_outputs()) {
-    indices[name] = at::randperm(count, at::kLong).narrow(0, 0, num_train_queries().at(name));
-  }
-  return indices;
-}
-
 ModelSummary MultimodalImpl::summary(const ModalitySizes& num_queries) const {
   const int64_t m = total(num_inputs());
   const int64_t o = total(num_queries);
@@ -255,6 +247,7 @@ ModelSummary MultimodalImpl::summary(const ModalitySizes& num_queries) const {
                  .latents = perceiver_->latent_size(),
                  .queries = ArraySize{o, query_padding_->channels()},
                  .outputs = {o, config_.output_channels}};
+  s.compression = compression(s.inputs, *s.latents);
   s.add("input.", {{.name = "padding", .parameters = num_parameters(*input_padding_)},
                    {.name = "mask", .parameters = num_parameters(*input_mask_)}});
   s.add("query.", {{.name = "label", .parameters = num_parameters(*label_query_)},

@@ -26,9 +26,9 @@ class MultimodalImpl : public torch::nn::Module {
 
   Tensor encode(const Modalities& inputs, const Modalities& hidden = {});  // -> latents [B, N, D]
 
-  // Outputs by their index [O_i] in each modality asked for: pixels of {T, H, W}, patches of audio,
-  // 0 for the label. latents [B, N, D] -> outputs [B, O, E]. Both in training and at test time the
-  // released model knows subsets only, hence the spacing.
+  // Outputs by their index in each modality asked for, [O_i] or of each example its own [B, O_i]:
+  // pixels of {T, H, W}, patches of audio, 0 for the label. latents [B, N, D] -> outputs [B, O, E].
+  // Both in training and at test time the released model knows subsets only, hence the spacing.
   Tensor outputs(const Tensor& latents, const Modalities& points,
                  Spacing spacing = Spacing::kSubsampled);
 
@@ -36,7 +36,7 @@ class MultimodalImpl : public torch::nn::Module {
   // label logits [B, O_i, classes]
   Modalities heads(const Tensor& outputs, const Modalities& points);
 
-  // Both; without gradients, pixels and sounds by what is left of both for them.
+  // Both, of points [O_i]; without gradients, pixels and sounds by what is left of both for them.
   Modalities decode(const Tensor& latents, const Modalities& points,
                     Spacing spacing = Spacing::kSubsampled);
 
@@ -51,7 +51,6 @@ class MultimodalImpl : public torch::nn::Module {
   ModalitySizes num_outputs() const;
   ModalitySizes num_train_queries() const;
   Modalities points(int64_t begin, int64_t end) const;  // of outputs [begin, end) of all, in order
-  Modalities random_points() const;                     // as many as are decoded in training
 
   ModelSummary summary(const ModalitySizes& num_queries) const;
 

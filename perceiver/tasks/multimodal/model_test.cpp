@@ -214,12 +214,31 @@ TEST_F(MultimodalTest, AWholeModalityIsHiddenBehindItsMask) {
   EXPECT_TRUE(masked[1][14].equal(seen[1][14]));
 }
 
-TEST_F(MultimodalTest, TrainingAsksForDifferentPoints) {
-  const Modalities points = small()->random_points();
-  EXPECT_EQ(points.at("audio").size(0), 4);
-  EXPECT_EQ(points.at("label").size(0), 1);
-  EXPECT_EQ(std::get<0>(at::_unique(points.at("image"))).size(0), 7);
-  EXPECT_LT(points.at("image").max().item<int64_t>(), 2 * 8 * 8);
+TEST_F(MultimodalTest, EachExampleMayBeAskedForPointsOfItsOwn) {
+  Multimodal model = small();
+  const Tensor latents = at::randn({2, 6, 16}), pixels = at::tensor({3, 77, 5, 127}).view({2, 2}),
+               sounds = at::tensor({4, 0}).view({2, 1}), label = at::zeros({1}, at::kLong);
+  const Modalities points = {{"image", pixels}, {"audio", sounds}, {"label", label}};
+  const Modalities both = model->heads(model->outputs(latents, points), points);
+  for (int64_t i = 0; i < 2; ++i) {
+    const Modalities own = {{"image", pixels[i]}, {"audio", sounds[i]}, {"label", label}};
+    const Tensor latent = latents.narrow(0, i, 1);
+    for (const auto& [name, values] : model->heads(model->outputs(latent, own), own)) {
+      EXPECT_TRUE(same(both.at(name)[i], values[0])) << name;
+    }
+  }
+}
+
+// The paper's arrays (Tab. 5): its ratios are the first cut to a whole number, and twice that.
+TEST(Compression, IsThePapers) {
+  const ArraySize inputs{50'657, 704};
+  EXPECT_NEAR(compression(inputs, {784, 512}), 88.8, 0.05);
+  EXPECT_NEAR(compression(inputs, {392, 512}), 2 * 88.8, 0.1);
+  EXPECT_NEAR(compression(inputs, {196, 512}), 4 * 88.8, 0.2);
+  const ConstructScope scope(Construct::kWithoutMemory);
+  const Multimodal released(MultimodalConfig{});  // 1,920 elements of sound, not 480
+  EXPECT_NEAR(released->summary(released->num_outputs()).compression.value(),
+              52'097.0 * 704 / (784 * 512), 1e-9);
 }
 
 TEST_F(MultimodalTest, TheResolutionFollowsThePatchesUnlessGiven) {

@@ -42,7 +42,8 @@ class MultimodalTask : public Application {
       }
       return at::cat(values, 1);
     }
-    const Modalities points = model_->random_points();
+    Modalities points;  // any, as long as there are as many as in training
+    for (const auto& [name, count] : model_->num_train_queries()) points[name] = at::arange(count);
     const Tensor outputs = model_->outputs(latents, points);
     model_->heads(outputs, points);
     return outputs;
