@@ -3,10 +3,10 @@
 #include <functional>
 
 #include "perceiver/core/error.h"
-#include "perceiver/tasks/experiment.h"
 #include "perceiver/tasks/multimodal/clip.h"
 #include "perceiver/tasks/multimodal/model.h"
 #include "perceiver/tasks/multimodal/query.h"
+#include "perceiver/tasks/multimodal/training.h"
 #include "perceiver/tasks/registry.h"
 
 namespace perceiver {
@@ -14,7 +14,7 @@ namespace {
 
 class MultimodalTask : public Application {
  public:
-  using Config = ModelOnly<MultimodalConfig>;
+  using Config = ClipExperiment;
 
   explicit MultimodalTask(const Config& config) : config_(config), model_(config.model) {}
 
@@ -48,6 +48,8 @@ class MultimodalTask : public Application {
     model_->heads(outputs, points);
     return outputs;
   }
+
+  Training* training() override { return training_.get(); }
 
   InputKind reads() const override { return InputKind::kClip; }
 
@@ -118,6 +120,7 @@ class MultimodalTask : public Application {
 
   Config config_;
   Multimodal model_;
+  std::unique_ptr<Training> training_ = clip_training(config_, model_);
 };
 
 }  // namespace
