@@ -30,7 +30,7 @@ Tensor positions_at(const Tensor& indices, at::IntArrayRef grid, Spacing spacing
   for (size_t i = grid.size(); i-- > 0;) {
     const Tensor index = rest.remainder(grid[i]);
     along[i] = spacing == Spacing::kInclusive
-                   ? coordinates(grid[i], spacing).to(indices.device()).take(index)
+                   ? coordinates(grid[i], spacing).to(indices.device()).take(index.to(at::kLong))
                    : subsampled(index, grid[i]);
     rest = rest.div(grid[i], "floor");
   }
