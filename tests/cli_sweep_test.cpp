@@ -224,11 +224,6 @@ TEST_F(CliSweep, MistakesAreOneLine) {
       "command line: 'train.seed' is given twice, expected all its values in one word");
   expect_complaint("sweep -q " + path("tiny.toml") + " train.batch=1,2 -o " + path("sweep"),
                    "data.train names no files; give text files or folders of them with --data");
-  expect_complaint(
-      "sweep -q " + config("starcraft_mini.toml") + " model.num_classes=5,6 -o " + path("sweep"),
-      config("starcraft_mini.toml") +
-          ": models of the task starcraft cannot be trained yet; those of audioset, bert, "
-          "glue, glue_bert, imagenet, language, optical_flow, text_classifier can");
   expect_complaint("sweep --resume " + path("sweep") + " train.batch=1,2",
                    "sweep: got --resume " + path("sweep") +
                        " and settings, expected one of them: a sweep has its own");

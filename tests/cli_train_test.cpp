@@ -318,14 +318,6 @@ TEST_F(CliTrain, MistakesAreOneLine) {
                    "data.held_out names no files; give text files or folders of them with --data");
   expect_complaint("eval -q " + config + " data.held_out_share=0.0",
                    "there are no held-out examples; name files or folders with --data");
-  for (const std::string verb : {"train", "eval"}) {
-    expect_complaint(
-        verb + " -q " + perceiver::config("multimodal_mini.toml"),
-        perceiver::config("multimodal_mini.toml") + ": models of the task multimodal cannot be " +
-            (verb == "train" ? "trained" : "evaluated") +
-            " yet; those of alphastar_transformer, audioset, bert, glue, glue_bert, imagenet, "
-            "language, optical_flow, starcraft, text_classifier can");
-  }
   expect_complaint("train --resume " + path("run") + " " + config,
                    "train: got the config " + config + " and --resume " + path("run") +
                        ", expected one of them: a run has its own config");

@@ -60,7 +60,7 @@ void check_modalities(const ChunkReader& clip, const std::string& name,
 
 struct Totals {
   int64_t num_chunks = 0, num_frames = 0;
-  Psnr video, audio;
+  Psnr video = {}, audio = {};
   Tensor label;  // float [classes]: the sum of the chunks' probabilities
 };
 

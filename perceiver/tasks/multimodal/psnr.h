@@ -14,7 +14,8 @@ double psnr(double mean_squared_error, double peak);
 // of sound a figure is 6.02 dB higher.
 class Psnr {
  public:
-  explicit Psnr(double peak = 1.0) : peak_(peak) {}
+  Psnr() = default;
+  explicit Psnr(double peak) : peak_(peak) {}
 
   // Of one shape, and in one range.
   void add(const Tensor& original, const Tensor& reconstruction);
@@ -22,7 +23,7 @@ class Psnr {
   double decibels() const;  // infinite where nothing differs
 
  private:
-  double peak_;
+  double peak_ = 1.0;
   double squared_errors_ = 0.0;
   int64_t count_ = 0;
 };
