@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -90,10 +91,31 @@ void rename_into_place(const fs::path& run, const fs::path& made, const char* na
   sync(run);
 }
 
+// The number that the metadata of `path` has under `name`.
+template <typename T>
+T number_of(const Metadata& metadata, const char* name, const fs::path& path) {
+  const auto found = metadata.find(name);
+  if (found == metadata.end()) fail("{}: has no '{}'", path.string(), name);
+  const std::string& text = found->second;
+  const char* const end = text.data() + text.size();
+  T value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) {
+    fail("{}: '{}' must be a number, got '{}'", path.string(), name, text);
+  }
+  return value;
+}
+
 Checkpoint read_state(const fs::path& folder) {
-  Safetensors state = read_safetensors(folder / kState);
-  Checkpoint checkpoint{.folder = folder, .step = std::stoll(state.metadata.at("step"))};
-  if (state.metadata.contains("best")) checkpoint.best = std::stod(state.metadata.at("best"));
+  const fs::path path = folder / kState;
+  Safetensors state = read_safetensors(path);
+  Checkpoint checkpoint{.folder = folder, .step = number_of<int64_t>(state.metadata, "step", path)};
+  if (checkpoint.step < 0) {
+    fail("{}: 'step' must be at least 0, got {}", path.string(), checkpoint.step);
+  }
+  if (state.metadata.contains("best")) {
+    checkpoint.best = number_of<double>(state.metadata, "best", path);
+  }
   checkpoint.unevaluated = state.metadata.contains("unevaluated");
   checkpoint.tensors = std::move(state.tensors);
   return checkpoint;

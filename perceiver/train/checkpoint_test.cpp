@@ -110,5 +110,26 @@ TEST_F(CheckpointTest, WhenAllAreBrokenItIsSaid) {
                 ": is missing; the run has no other checkpoint");
 }
 
+TEST_F(CheckpointTest, AStateThatNobodyWroteIsAnError) {
+  save(1);
+  write_file(folder / "last" / "manifest.json", R"({"files": {}})");
+  const fs::path path = folder / "last" / "state.safetensors";
+  const auto error_with = [&](const std::string& metadata) {
+    const std::string header = R"({"__metadata__": {)" + metadata + "}}";
+    std::string length(8, '\0');
+    length[0] = static_cast<char>(header.size());  // under 128
+    write_file(path, length + header);
+    return error_of([&] { find_checkpoint(folder); });
+  };
+  EXPECT_EQ(error_with(""), path.string() + ": has no 'step'");
+  EXPECT_EQ(error_with(R"("step": "x")"), path.string() + ": 'step' must be a number, got 'x'");
+  EXPECT_EQ(error_with(R"("step": "99999999999999999999")"),
+            path.string() + ": 'step' must be a number, got '99999999999999999999'");
+  EXPECT_EQ(error_with(R"("step": "-1")"), path.string() + ": 'step' must be at least 0, got -1");
+  EXPECT_EQ(error_with(R"("step": "1", "best": "")"),
+            path.string() + ": 'best' must be a number, got ''");
+  EXPECT_EQ(error_with(R"("step": "1", "best": "inf")"), "no error");
+}
+
 }  // namespace
 }  // namespace perceiver

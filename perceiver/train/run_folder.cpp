@@ -25,15 +25,25 @@ double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// Whether log() writes such lines: numbers by name, null for one that is not finite, and the kind.
+bool is_logged(const Json& line) {
+  if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
+    return false;
+  for (const auto& [name, value] : line.items()) {
+    if (name == "kind" ? !value.is_string() : !value.is_number() && !value.is_null()) return false;
+  }
+  return !line.contains("time") || line["time"].is_number();
+}
+
 // Lines of metrics.jsonl up to `step`. A line that was being written when the run was killed is
-// dropped with what comes after the checkpoint.
+// dropped with what comes after the checkpoint, and so is one that is not of a run.
 std::vector<Json> lines_until(const fs::path& path, int64_t step) {
   std::vector<Json> lines;
   if (!fs::exists(path)) return lines;
   std::istringstream text(read_file(path).bytes);
   for (std::string line; std::getline(text, line);) {
     Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (json.is_object() && json.value("step", int64_t{-1}) >= 0 && json["step"] <= step) {
+    if (is_logged(json) && json["step"] >= 0 && json["step"] <= step) {
       lines.push_back(std::move(json));
     }
   }

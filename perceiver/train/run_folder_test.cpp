@@ -81,6 +81,21 @@ TEST_F(RunFolderTest, AResumedRunForgetsWhatCameAfterTheCheckpoint) {
   EXPECT_EQ(lines().size(), 3u);
 }
 
+TEST_F(RunFolderTest, LinesThatAreNoMetricsAreForgotten) {
+  RunFolder::create(folder / "run", "", "").log(1, "train", {{"loss", 0.5}});
+  const std::vector<std::string> before = lines();
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const std::string& line :
+       {std::string(R"({"step": "a"})"), std::string(R"({"step": 1.5, "kind": "train"})"),
+        std::string(R"({"step": 1, "kind": 5})"),
+        std::string(R"({"step": 1, "kind": "train", "time": "x"})"),
+        std::string(R"({"step": 1, "time": null})"), R"({"step": 1, "loss": )" + deep + "}"}) {
+    write_file(folder / "run" / "metrics.jsonl", before[0] + "\n" + line + "\n");
+    RunFolder::resume(folder / "run", 2);
+    EXPECT_EQ(lines(), before) << line.substr(0, 60);
+  }
+}
+
 TEST_F(RunFolderTest, ARunIsNotOverwritten) {
   RunFolder::create(folder / "run", "", "");
   const std::string run = (folder / "run").string();
