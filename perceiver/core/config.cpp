@@ -25,7 +25,41 @@ std::string where(const toml::node& node) {
   return fmt::format("{}:{}", *source.path, source.begin.line);
 }
 
+// Each part of a dotted key is a table in a table, and toml++ descends into them without a limit.
+constexpr int64_t kMostParts = 16;  // configs have up to 5
+
+// The line of the first key that has more parts, or 0.
+int64_t line_of_long_key(std::string_view text) {
+  int64_t parts = 1, line = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' || c == '\'') {
+      const bool multiline = text.substr(i, 3) == std::string(3, c);
+      const std::string_view quotes = text.substr(i, multiline ? 3 : 1);
+      for (i += quotes.size(); i < text.size() && text.substr(i, quotes.size()) != quotes; ++i) {
+        if (text[i] == '\n' && !multiline) break;  // not closed: the parser says so
+        if (text[i] == '\\' && c == '"') ++i;
+        line += i < text.size() && text[i] == '\n';
+      }
+      if (multiline) i += 2;
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '.' && ++parts > kMostParts) {
+      return line;
+    }
+    if (i < text.size() && std::string_view("\n=,[]{}").find(text[i]) != std::string_view::npos) {
+      parts = 1;
+      line += text[i] == '\n';
+    }
+  }
+  return 0;
+}
+
 toml::table parse(std::string_view text, const std::string& name) {
+  if (const int64_t line = line_of_long_key(text)) {
+    const std::string place = name == kCommandLine ? name : fmt::format("{}:{}", name, line);
+    fail("{}: key of over {} parts", place, kMostParts);
+  }
   try {
     return toml::parse(text, name);
   } catch (const toml::parse_error& e) {
@@ -52,12 +86,12 @@ toml::table parse_override(const std::string& text) {
   if (equals == std::string::npos)
     fail("{}: '{}' is not of the form key=value", kCommandLine, text);
   try {
-    return toml::parse(text, kCommandLine);
+    if (line_of_long_key(text) == 0) return toml::parse(text, kCommandLine);
   } catch (const toml::parse_error&) {
-    // A word without quotes, as a shell leaves it.
-    return parse(fmt::format("{} = '{}'", text.substr(0, equals), text.substr(equals + 1)),
-                 kCommandLine);
   }
+  // A word without quotes, as a shell leaves it.
+  return parse(fmt::format("{} = '{}'", text.substr(0, equals), text.substr(equals + 1)),
+               kCommandLine);
 }
 
 std::string list_of(std::span<const std::string_view> words) {

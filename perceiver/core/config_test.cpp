@@ -110,6 +110,24 @@ TEST(ReadConfig, BrokenTomlIsNamedWithItsLine) {
   EXPECT_EQ(error_of("learning_rate = 0.1\nself_attend = [").substr(0, 9), "x.toml:2:");
 }
 
+// Hundred thousand tables in each other ended in a crash.
+TEST(ReadConfig, KeysOfTooManyPartsAreRefusedBeforeTheyAreParsed) {
+  std::string key = "a";
+  for (int i = 1; i < 100'000; ++i) key += ".a";
+  const std::string place = "x.toml:2: key of over 16 parts";
+  EXPECT_EQ(error_of("# a.b\n" + key + " = 1"), place);
+  EXPECT_EQ(error_of("\n[" + key + "]"), place);
+  EXPECT_EQ(error_of("\n[[" + key + "]]"), place);
+  EXPECT_EQ(error_of("\nrow = [{" + key + " = 1}]"), place);
+  EXPECT_EQ(error_of("\n'b\"'." + key + " = 1"), place);
+  EXPECT_EQ(error_of("", {key + "=1"}), "command line: key of over 16 parts");
+  EXPECT_EQ(error_of("", {"self_attend={" + key + "=1}"}),
+            "command line: 'self_attend' must be a table");
+  EXPECT_EQ(error_of("[[row]]", {"patch=" + key}).substr(0, 27), "command line: 'patch' must ");
+  EXPECT_EQ(error_of("# " + key + "\nrow = [{name = '''\n" + key + "'''}]"), "no error");
+  EXPECT_EQ(error_of("row = [{name = \"\\\"" + key + "\"}] # " + key), "no error");
+}
+
 TEST(ReadConfig, OverridesWinAndAreCheckedAlike) {
   const std::vector<std::string> overrides = {"self_attend.num_heads=4", "patch=conv"};
   const Outer config = read_config<Outer>(file("[self_attend]\nqk_channels = 32"), overrides);
