@@ -1,5 +1,6 @@
 // Sounds trained on and measured through a shell, as a user would.
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
