@@ -44,7 +44,8 @@ TEST_F(CliMultimodal, ARunIsMeasuredWithTheLabelHiddenAndAutoencodesAClip) {
   ASSERT_EQ(inspected.code, 0) << inspected.err;
   EXPECT_EQ(Json::parse(inspected.out)["compression"], json["compression"]);
   // The same clips, named, are measured on what was held out of them.
-  const Result named = run("eval -q --threads 1 --json " + path("run") + " --data " + path("clips"));
+  const Result named =
+      run("eval -q --threads 1 --json " + path("run") + " --data " + path("clips"));
   ASSERT_EQ(named.code, 0) << named.err;
   EXPECT_EQ(Json::parse(named.out)["video_psnr"], json["video_psnr"]);
 

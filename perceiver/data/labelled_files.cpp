@@ -289,8 +289,9 @@ std::vector<LabelledRow> labelled_rows(const LabelledFilesConfig& config, DataPa
   std::vector<LabelledRow> all;
   for (const std::string& name : named ? config.held_out : config.train) {
     const Source source(config, name, is_wanted);
-    std::vector<LabelledRow> rows =
-        named && !is_trained_on(config, name) ? source.measured() : source.part(part);
+    std::vector<LabelledRow> rows;
+    if (!named || is_trained_on(config, name)) rows = source.part(part);
+    if (named && rows.empty()) rows = source.measured();  // no rule holds anything out of it
     std::ranges::move(rows, std::back_inserter(all));
   }
   if (part == DataPart::kTrain && all.empty()) {
