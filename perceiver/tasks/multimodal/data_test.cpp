@@ -100,15 +100,15 @@ TEST_F(ClipData, TheLossIsTheWeightedSumOfThree) {
     EXPECT_EQ(loss.weight.item<double>(), 3.0);
     return loss.sum.item<double>();
   };
-  const double video = value({"loss.video=1", "loss.audio=0", "loss.label=0"}),
-               audio = value({"loss.video=0", "loss.audio=1", "loss.label=0"}),
-               label = value({"loss.video=0", "loss.audio=0", "loss.label=1"});
-  EXPECT_NEAR(value({"loss.video=0.03", "loss.audio=1", "loss.label=1e-4"}),
+  const double video = value({"loss.video=1.0", "loss.audio=0.0", "loss.label=0.0"}),
+               audio = value({"loss.video=0.0", "loss.audio=1.0", "loss.label=0.0"}),
+               label = value({"loss.video=0.0", "loss.audio=0.0", "loss.label=1.0"});
+  EXPECT_NEAR(value({"loss.video=0.03", "loss.audio=1.0", "loss.label=1e-4"}),
               0.03 * video + audio + 1e-4 * label, 1e-5);
 }
 
 TEST_F(ClipData, HalfOfTheLabelsAreHiddenAsTheConfigSays) {
-  const auto none = task({"data.hidden_labels=0"}), all = task({"data.hidden_labels=1"}),
+  const auto none = task({"data.hidden_labels=0.0"}), all = task({"data.hidden_labels=1.0"}),
              half = task();
   const auto hidden = [](Task& made) {
     const auto data = made.training()->dataset(Split::kTrain);
@@ -124,7 +124,7 @@ TEST_F(ClipData, HalfOfTheLabelsAreHiddenAsTheConfigSays) {
 }
 
 TEST_F(ClipData, TheSameFramesAreTakenWhetherClipsAreKeptOrNot) {
-  const auto kept = task(), decoded = task({"data.cache_gib=0"});
+  const auto kept = task(), decoded = task({"data.cache_gib=0.0"});
   for (const Split split : {Split::kTrain, Split::kEval}) {
     const auto a = kept->training()->dataset(split), b = decoded->training()->dataset(split);
     ASSERT_EQ(a->size(), b->size());
@@ -138,7 +138,7 @@ TEST_F(ClipData, TheSameFramesAreTakenWhetherClipsAreKeptOrNot) {
 // 10 log10 of peak^2 over the mean squared error, worked out from what the model decodes at once.
 TEST_F(ClipData, MeasuresAreThoseOfEverythingDecoded) {
   const at::NoGradGuard no_grad;
-  const auto whole = task(), sliced = task({"model.decode_slice=7", "psnr.audio_peak=2"});
+  const auto whole = task(), sliced = task({"model.decode_slice=7", "psnr.audio_peak=2.0"});
   const auto figures = [](Task& made) {
     made.model().eval();
     const auto data = made.training()->dataset(Split::kEval);
