@@ -156,7 +156,8 @@ TEST_F(ClipData, MeasuresAreThoseOfEverythingDecoded) {
 
 TEST_F(ClipData, AClipOfOneFrameIsFilledUpAndOnlyItsOwnIsMeasured) {
   write_clip(folder / "c0.mp4", drawn_frames(1), 25.0, at::zeros({640}));
-  const auto made = task({"data.held_out=['" + folder.string() + "']"});
+  const auto made =
+      task({"data.held_out=['" + folder.string() + "']", "data.held_out_per_class=0"});
   const Example one = get(*made->training()->dataset(Split::kEval), 0);
   EXPECT_EQ(one.at("num_frames").item<int64_t>(), 1);
   EXPECT_EQ(one.at("image").size(0), 4);
@@ -177,7 +178,11 @@ TEST_F(ClipData, WhatCannotBeReadIsNamed) {
   EXPECT_TRUE(error.starts_with(place + ": ") && error.ends_with("; cut short?")) << error;
   fs::remove(place);
   EXPECT_NE(error_of_only("x").find("labels.csv:3: "), std::string::npos) << error_of_only("x");
-  EXPECT_EQ(error_of([&] { task({"model.num_classes=3"})->training()->dataset(Split::kTrain); }),
+  EXPECT_EQ(error_of([&] {
+              task({"model.num_classes=3", "data.held_out_per_class=0"})
+                  ->training()
+                  ->dataset(Split::kTrain);
+            }),
             folder.string() + ": clips of 2 classes, the model has 3 (model.num_classes)");
 }
 
