@@ -18,7 +18,8 @@ class StarCraftTask : public ModelTask<Model, StarCraftExperiment<ModelConfig>> 
     return inputs;
   }
 
-  // -> embeddings, and what each objective makes of them, [B, values]
+  // -> embeddings, and what each objective makes of them, [B, values]; of pointing its
+  // probabilities, as what cannot be selected has none
   Tensor forward(const Example& inputs, Split) override {
     const Tensor& mask = inputs.at("mask");
     const EntityEncoding encoding = this->model_->forward(inputs.at("entities"), mask);
@@ -27,7 +28,7 @@ class StarCraftTask : public ModelTask<Model, StarCraftExperiment<ModelConfig>> 
         heads.pointer().forward(encoding, mask, inputs.at("place"), inputs.at("selected"));
     return at::cat({encoding.entity_embeddings.flatten(1), encoding.embedded_entity,
                     heads.types(encoding).flatten(1), heads.winner(encoding),
-                    pointed.flatten(1).to(encoding.embedded_entity.dtype())},
+                    pointed.softmax(-1).flatten(1).to(encoding.embedded_entity.dtype())},
                    1);
   }
 
