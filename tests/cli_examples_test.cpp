@@ -4,6 +4,8 @@
 // What is not as printed: released models are stood in for by small ones of the same task, training
 // takes two steps, and sizes that would take minutes are made small (kSmaller). What cannot be run
 // this way is listed with its reason (kNotRun).
+#include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,6 +15,8 @@
 #include <sstream>
 
 #include "perceiver/core/lines.h"
+#include "perceiver/media/sound.h"
+#include "perceiver/tasks/starcraft/states_file_test.h"
 #include "tests/program.h"
 
 namespace perceiver {
@@ -44,7 +48,8 @@ struct Smaller {
 constexpr std::array kSmaller = {Smaller{"--count 1000", "--count 1"},
                                  Smaller{"--vocabulary 32000", "--vocabulary 200"}};
 constexpr const char* kShortTraining =
-    " --threads 1 --dtype float32 train.steps=2 train.batch=1 eval.examples=1";
+    " --threads 1 --dtype float32 train.steps=2 train.epochs=0 train.batch=1 "
+    "eval.examples=1";
 
 void add_indented_commands(const std::string& file, std::vector<Example>& examples) {
   bool prints = false;
@@ -128,6 +133,10 @@ class CliExamples : public testing::Test {
     add_models();
     add_pictures();
     add_texts();
+    add_clips_and_sounds();
+    ASSERT_EQ(shell("gzip -c " + write_states(folder / "games", 8).string() + " > states.gz && " +
+                    "mv states.gz states.jsonl.gz"),
+              0);
   }
   void TearDown() override { fs::remove_all(folder); }
 
@@ -180,6 +189,25 @@ class CliExamples : public testing::Test {
     for (int i = 0; i < 10; ++i) reviews += "a fine film,good\n\"dull, \"\"long\"\"\",bad\n";
     write_file(folder / "reviews.csv", reviews);
     write_file(folder / "more.jsonl", "{\"text\": \"One more text to learn pieces from.\"}\n");
+  }
+
+  void add_clips_and_sounds() {
+    fs::create_directories(folder / "grid_s1");
+    fs::create_directories(folder / "digits");
+    std::string table = "clip,colour\n";
+    for (const char* colour : {"blue", "green", "red", "white"}) {
+      for (int i = 0; i < 11; ++i) {
+        const std::string name = fmt::format("{}{}", colour, i);
+        link(shipped("samples/clip.avi"), fs::path("grid_s1") / (name + ".avi"));
+        table += fmt::format("{},{}\n", name, colour);
+      }
+    }
+    write_file(folder / "grid_s1/labels.csv", table);
+    const at::Tensor tone = at::arange(4000).mul(0.2).sin().mul(0.5).view({1, -1});
+    for (int i = 0; i < 20; ++i) {
+      write_file(folder / "digits" / fmt::format("{}_ann_{}.wav", i % 10, i < 10 ? 0 : 5),
+                 encode_wav({tone, 8000}));
+    }
   }
 
   void link(const fs::path& to, const fs::path& name) {

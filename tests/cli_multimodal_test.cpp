@@ -40,7 +40,7 @@ TEST_F(CliMultimodal, ARunIsMeasuredWithTheLabelHiddenAndAutoencodesAClip) {
   EXPECT_EQ(json["examples"], 2);  // one of each class
   EXPECT_GT(json["video_psnr"].get<double>(), 0.0);
   EXPECT_TRUE(json.contains("audio_psnr") && json.contains("top_1"));
-  const Result inspected = run("inspect -q --json " + path("run"));
+  const Result inspected = run("inspect --json " + path("run"));
   ASSERT_EQ(inspected.code, 0) << inspected.err;
   EXPECT_EQ(Json::parse(inspected.out)["compression"], json["compression"]);
   // The same clips, named, are measured on what was held out of them.
@@ -50,9 +50,9 @@ TEST_F(CliMultimodal, ARunIsMeasuredWithTheLabelHiddenAndAutoencodesAClip) {
   EXPECT_EQ(Json::parse(named.out)["video_psnr"], json["video_psnr"]);
 
   const Result shown = run("autoencode -q --json -m " + path("run") + " " + path("clips/c1.mp4") +
-                           " -o " + path("shown.mp4"));
+                           " -o " + path("shown.mkv"));
   ASSERT_EQ(shown.code, 0) << shown.err;
-  EXPECT_TRUE(fs::exists(folder / "shown.mp4"));
+  EXPECT_TRUE(fs::exists(folder / "shown.mkv"));
 }
 
 TEST_F(CliMultimodal, KilledARunComesToTheSameWeights) {
