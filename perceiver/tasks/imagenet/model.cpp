@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+#include <numbers>
+
 #include "perceiver/core/count.h"
 
 namespace perceiver {
@@ -28,11 +31,27 @@ std::vector<int64_t> resolution_of(const ImageNetConfig& c) {
   return image;
 }
 
+void check_places(const ImageNetConfig& c) {
+  if (c.input == ImageInput::kLearned) {
+    fail("latents_start = \"places\" takes Fourier features, which input = \"learned\" has not");
+  }
+  const int64_t n = c.encoder.num_latents, side = std::lround(std::sqrt(static_cast<double>(n)));
+  if (side * side != n) {
+    fail("latents_start = \"places\" takes a square number of latents, not {}", n);
+  }
+  const int64_t features = fourier_channels(2, c.num_bands);
+  if (features > c.encoder.latent_channels) {
+    fail("latents_start = \"places\": {} features of a place do not fit a latent's {} channels",
+         features, c.encoder.latent_channels);
+  }
+}
+
 const ImageNetConfig& checked(const ImageNetConfig& c) {
   check_pixels("image_size", 1, c.image_size, c.image_size);
   if (c.input == ImageInput::kPatches && c.image_size % c.patch_size != 0) {
     fail("image_size ({}) must be a multiple of patch_size ({})", c.image_size, c.patch_size);
   }
+  if (c.latents_start == LatentStart::kPlaces) check_places(c);
   return c;
 }
 
@@ -58,6 +77,33 @@ ImageNetImpl::ImageNetImpl(const ImageNetConfig& config)
                                         .num_classes = config.num_classes,
                                         .decoder = config.decoder,
                                         .semantics = config.semantics});
+  if (config.latents_start == LatentStart::kPlaces && !constructs_without_memory()) {
+    start_at_places();
+  }
+}
+
+// A latent begins with the features of its place, and both looks compare these channels of latents
+// and inputs by the same random directions: a latent then attends to what lies around its place,
+// as an element of a Transformer begins with its own patch, and need not learn where to look.
+void ImageNetImpl::start_at_places() {
+  at::NoGradGuard no_grad;
+  auto parameters = named_parameters();
+  Tensor& latents = parameters["encoder.latents"];
+  const int64_t side = std::lround(std::sqrt(static_cast<double>(latents.size(0))));
+  const int64_t features = fourier_.channels();
+  const Tensor places =
+      fourier_features(grid_positions({side, side}), config_.num_bands, resolution_of(config_));
+  latents.narrow(1, 0, features).copy_(places * (kLearnedVectors.stddev * std::numbers::sqrt2));
+  for (const std::string look : {"encoder.cross_attend", "encoder.cross_attend_again"}) {
+    Tensor* const keys = parameters.find(look + ".attention.k.weight");
+    if (keys == nullptr) continue;
+    // Twice the usual squared length: places outweigh what else is in an element.
+    const Tensor directions =
+        new_parameter({keys->size(0), features},
+                      truncated_normal(std::sqrt(2.0 / static_cast<double>(features))));
+    keys->narrow(1, input_channels_ - features, features).copy_(directions);
+    parameters[look + ".attention.q.weight"].narrow(1, 0, features).copy_(directions);
+  }
 }
 
 void ImageNetImpl::register_input() {

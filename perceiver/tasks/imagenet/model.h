@@ -20,6 +20,13 @@ constexpr std::array<std::string_view, 5> enum_words(ImageInput) {
   return {"fourier", "projected", "learned", "conv", "patches"};
 }
 
+// What the latents start as.
+enum class LatentStart {
+  kRandom,  // as the paper's
+  kPlaces,  // the Fourier features of places spread over the picture: each looks around its own
+};
+constexpr std::array<std::string_view, 2> enum_words(LatentStart) { return {"random", "places"}; }
+
 struct ImageNetConfig {
   int64_t image_size = 224;
   double crop = 0.875;
@@ -32,6 +39,7 @@ struct ImageNetConfig {
   int64_t num_classes = 1000;
   DecodeBy decode_by = DecodeBy::kQuery;
   int64_t query_channels = 1024;
+  LatentStart latents_start = LatentStart::kRandom;
   EncoderConfig encoder = {};
   DecoderConfig decoder = {};
   Semantics semantics = {};
@@ -60,6 +68,10 @@ void fields(Visitor& visit, ImageNetConfig& c) {
   visit({"decode_by", "How classes are read off the latents: by a query, or as their average"},
         c.decode_by);
   visit({"query_channels", "Channels of the query (Q)"}, c.query_channels, at_least(1));
+  visit({"latents_start",
+         "What latents start as in training: random, as the paper's, or places: spread over the "
+         "picture, each looking around its own"},
+        c.latents_start);
   visit(kEncoderKey, c.encoder);
   visit(kDecoderKey, c.decoder);
   visit(kSemanticsKey, c.semantics);
@@ -87,6 +99,7 @@ class ImageNetImpl : public torch::nn::Module {
 
  private:
   void register_input();
+  void start_at_places();
   Tensor content_elements(const Tensor& images);  // -> [B, M, content channels]
 
   ImageNetConfig config_;

@@ -37,6 +37,62 @@ TEST(ImageNet, LogitsOfEveryVariantHaveTheRightShape) {
   }
 }
 
+// 8 x 8 patches and as many latents, as in imagenet_mini.
+ImageNetConfig placed_latents() {
+  ImageNetConfig c;
+  c.image_size = 32;
+  c.input = ImageInput::kPatches;
+  c.num_bands = 16;
+  c.num_classes = 10;
+  c.query_channels = 12;
+  c.latents_start = LatentStart::kPlaces;
+  c.encoder = {.num_latents = 64,
+               .latent_channels = 256,
+               .num_blocks = 2,
+               .self_attends_per_block = 1,
+               .num_cross_attends = 2,
+               .cross_attend = {.num_heads = 16, .qk_channels = 256, .v_channels = 256}};
+  return c;
+}
+
+TEST(ImageNet, LatentsThatStartAtPlacesLookMostAtTheirOwn) {
+  at::NoGradGuard no_grad;
+  at::manual_seed(0);
+  ImageNet model(placed_latents());
+  auto p = model->named_parameters();
+  const Tensor latents = p["encoder.latents"];
+  const Tensor inputs = model->input_array(at::randn({1, 3, 32, 32}))[0];
+  const auto normed = [](const Tensor& x) { return at::layer_norm(x, {x.size(-1)}); };
+  for (const std::string look : {"encoder.cross_attend", "encoder.cross_attend_again"}) {
+    const Tensor q = at::matmul(normed(latents), p[look + ".attention.q.weight"].t());
+    const Tensor k = at::matmul(normed(inputs), p[look + ".attention.k.weight"].t());
+    const Tensor heads_q = q.view({64, 16, 16}).transpose(0, 1);
+    const Tensor heads_k = k.view({64, 16, 16}).transpose(0, 1);
+    const Tensor scores = at::matmul(heads_q, heads_k.transpose(1, 2)) / 4.0;
+    const Tensor looks = scores.softmax(-1).mean(0);  // over heads
+    const Tensor own = looks.argmax(-1).eq(at::arange(64)).sum();
+    EXPECT_GE(own.item<int64_t>(), 60) << look;  // the pictures' noise may win a few
+    EXPECT_GT(looks.diagonal().mean().item<double>(), 10.0 / 64.0) << look;
+  }
+}
+
+TEST(ImageNet, LatentsStartAtPlacesWhereThereAreSome) {
+  ImageNetConfig c = placed_latents();
+  c.encoder.num_latents = 60;
+  EXPECT_EQ(error_of([&] { ImageNet{c}; }),
+            "latents_start = \"places\" takes a square number of latents, not 60");
+  c = placed_latents();
+  c.num_bands = 64;
+  EXPECT_EQ(error_of([&] { ImageNet{c}; }),
+            "latents_start = \"places\": 258 features of a place do not fit a latent's 256 "
+            "channels");
+  c = placed_latents();
+  c.input = ImageInput::kLearned;
+  EXPECT_EQ(error_of([&] { ImageNet{c}; }),
+            "latents_start = \"places\" takes Fourier features, which input = \"learned\" has "
+            "not");
+}
+
 TEST(ImageNet, OnAGpuBfloat16IsAsExactAsTheModules) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
   for (const ImageInput input : {ImageInput::kFourier, ImageInput::kProjected, ImageInput::kLearned,
