@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "perceiver/core/error.h"
 #include "perceiver/media/resize.h"
 #include "perceiver/media/wav.h"
 
@@ -15,6 +16,14 @@ namespace {
 constexpr double kRounding = 1e-6;
 
 bool is_sound_alone(const File& file) { return is_wav(file.bytes) || has_sound_ending(file.name); }
+
+// A clip is shown at its own speed: at a frame an hour, as a broken header has it, for ever.
+void check_rate(const std::string& name, double frames_per_second) {
+  constexpr double kSlowest = 0.1;
+  if (frames_per_second >= kSlowest) return;
+  fail("{}: {:.3g} frames a second, expected {} at least; a broken header?", name,
+       frames_per_second, kSlowest);
+}
 
 Tensor read_sound(const File& file, const ClipFormat& format) {
   Sound sound = decode_sound(file);
@@ -34,7 +43,10 @@ Tensor centre_square(const Tensor& pixels) {
 }
 
 ClipReader::ClipReader(const File& file, const ClipFormat& format) : format_(format) {
-  if (!is_sound_alone(file)) video_.emplace(file);
+  if (!is_sound_alone(file)) {
+    video_.emplace(file);
+    check_rate(file.name, video_->info().frames_per_second);
+  }
   if (!video_ || video_->info().has_sound) sound_ = read_sound(file, format);
 }
 

@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "perceiver/core/error_test.h"
 #include "perceiver/media/clip_test.h"
 
 namespace perceiver {
@@ -36,6 +39,22 @@ class ClipReaderTest : public testing::Test {
   }
   const ClipFormat format{.image_size = 16, .samples_per_second = 8000, .frames_per_second = 25};
 };
+
+TEST_F(ClipReaderTest, RefusesAFrameOfMinutes) {
+  // In samples/clip.avi, whose stream of pictures says how many units a second has, and a frame.
+  File file = read_file(shipped("samples") / "clip.avi");
+  const size_t pictures = file.bytes.find("vids");
+  ASSERT_NE(pictures, file.bytes.npos);
+  const auto write = [&](size_t at, uint32_t value) {
+    std::memcpy(file.bytes.data() + pictures + at, &value, sizeof value);
+  };
+  write(20, 1000);  // scale
+  write(24, 1);     // rate
+  EXPECT_EQ(error_of([&] { ClipReader(file, format); }),
+            file.name + ": 0.001 frames a second, expected 0.1 at least; a broken header?");
+  write(20, 10);
+  EXPECT_EQ(error_of([&] { ClipReader(file, format); }), "no error");
+}
 
 TEST_F(ClipReaderTest, TakesTheFrameNearestInTime) {
   using Numbers = std::vector<int64_t>;
