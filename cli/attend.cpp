@@ -8,7 +8,6 @@
 #include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/session.h"
-#include "perceiver/core/output_place.h"
 #include "perceiver/tasks/given_inputs.h"
 #include "perceiver/tasks/json.h"
 
@@ -28,9 +27,9 @@ std::vector<File> input_files(const AttendArgs& args, const Model& model) {
 }
 
 void attend_verb(AttendArgs args) {
-  check_not_input(args.options.output, args.inputs);
   if (args.session.model.empty()) args.session.model = shipped_model_for(args.inputs);
   Session session(args.session);
+  check_not_read(args.options.output, args.inputs, session.model);
   args.options.seed = static_cast<uint64_t>(args.session.seed);
   const AttendMaps maps = attend(session.model, input_files(args, session.model), args.options);
   const std::string written = draw_maps(maps.shown(), maps.drawn(), args.options.output);

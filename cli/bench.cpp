@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "cli/bench_run.h"
 #include "cli/bench_sweep.h"
@@ -11,6 +10,7 @@
 #include "perceiver/bench/workload.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/interrupt.h"
+#include "perceiver/core/json_text.h"
 
 namespace perceiver {
 namespace {
@@ -62,7 +62,7 @@ void print_names(bool json) {
       names.push_back(
           {{"name", workload.name}, {"config", workload.config}, {"what", workload.what}});
     }
-    fmt::print("{}\n", names.dump(2));
+    fmt::print("{}\n", json_text(names, 2));
     return;
   }
   size_t widest = 0;

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/bench_report.h"
 #include "cli/commands.h"
@@ -14,6 +13,7 @@
 #include "perceiver/bench/workload.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/interrupt.h"
+#include "perceiver/core/json_text.h"
 #include "perceiver/core/memory.h"
 #include "perceiver/nn/layers.h"
 #include "perceiver/zoo/io_file.h"
@@ -33,7 +33,7 @@ TensorMap read_inputs(const std::string& path) {
 GoOn lockstep() {
   return [](const std::vector<double>& so_far) {
     const Json line = so_far.empty() ? Json{{"ready", true}} : Json{{"seconds", so_far.back()}};
-    fmt::print("{}\n", line.dump());
+    fmt::print("{}\n", json_text(line));
     std::fflush(stdout);
     std::string ignored;
     return static_cast<bool>(std::getline(std::cin, ignored));
@@ -104,7 +104,7 @@ class Bench {
     if (args_.jsonl) {
       Json line = to_json(place_);
       line.update(to_json(results_.back(), place_));
-      fmt::print("{}\n", line.dump());
+      fmt::print("{}\n", json_text(line));
       std::fflush(stdout);
     }
   }
@@ -125,7 +125,7 @@ class Bench {
       Json document = to_json(place_);
       document["results"] = Json::array();
       for (const BenchResult& r : results_) document["results"].push_back(to_json(r, place_));
-      fmt::print("{}\n", document.dump(args_.lockstep ? -1 : 2));
+      fmt::print("{}\n", json_text(document, args_.lockstep ? -1 : 2));
     } else {
       fmt::print("{}", bench_table(results_, place_));
       if (!args_.output.empty()) fmt::print("{}\n", args_.output);

@@ -3,13 +3,12 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/bench_report.h"
 #include "cli/format.h"
 #include "cli/session.h"
 #include "perceiver/bench/chart.h"
 #include "perceiver/bench/sweep.h"
+#include "perceiver/core/json_text.h"
 
 namespace perceiver {
 namespace {
@@ -123,7 +122,7 @@ void run_sweep(const SweepArgs& args, const std::function<bool()>& stop) {
                            {"perceiver_io", to_json(result.perceiver_io)},
                            {"transformer", to_json(result.transformer)},
                            {"files", {stem + ".csv", stem + ".svg"}}};
-    fmt::print("{}\n", document.dump(2));
+    fmt::print("{}\n", json_text(document, 2));
     return;
   }
   print_table(axis, result);

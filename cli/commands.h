@@ -45,6 +45,9 @@ void add_quiet_option(CLI::App& command, bool& value);
 std::optional<Reference> semantics_argument(const std::string& value);
 at::ScalarType dtype_argument(const std::string& value);
 
+// Fails where the output is one of the inputs, or of the files that the model was read from.
+void check_not_read(const std::string& output, std::vector<std::string> inputs, const Model& model);
+
 // "data.train=[…]" of a config that names these files and folders.
 std::string paths_override(const std::string& key, const std::vector<std::string>& paths);
 

@@ -6,7 +6,6 @@
 #include "cli/session.h"
 #include "cli/verb_hooks.h"
 #include "perceiver/core/error.h"
-#include "perceiver/core/output_place.h"
 #include "perceiver/core/text.h"
 #include "perceiver/tasks/given_inputs.h"
 #include "perceiver/tasks/json.h"
@@ -53,10 +52,10 @@ void encode_verb(EncodeArgs args) {
   if (args.text && !args.inputs.empty()) {
     fail("got {} and --text; give only one of them", args.inputs[0]);
   }
-  check_not_input(args.output, args.inputs);
   if (args.session.model.empty()) args.session.model = default_model(args);
   args.session.fingerprint = true;
   Session session(args.session);
+  check_not_read(args.output, args.inputs, session.model);
   VerbHooks verb;
   LatentsFile file = encode(session.model, input_files(args, session.model), verb.hooks());
   file.model = args.session.model;  // by which `query` finds it again

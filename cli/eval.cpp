@@ -3,11 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "perceiver/core/json_text.h"
 #include "perceiver/core/output_place.h"
 #include "perceiver/core/processors.h"
 #include "perceiver/core/text.h"
@@ -53,7 +53,7 @@ void print(const Evaluation& result, const Training& training, const fs::path& m
     nlohmann::ordered_json json = {{"model", model.string()}, {"examples", result.examples}};
     for (const auto& [name, value] : result.figures) place_of(json, name) = value;
     if (!args.output.empty()) json["output"] = args.output;
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
     return;
   }
   std::vector<std::vector<std::string>> rows = {{"examples", std::to_string(result.examples)}};
@@ -71,6 +71,7 @@ void eval(const EvalArgs& args) {
   const fs::path path = find_model(args.model);
   const at::Device device = device_argument(args.device);
   Model model = load_model(path);
+  check_not_read(args.output, args.data, model);
   training_of(model, "evaluated");
   std::vector<std::string> overrides = args.overrides;
   if (!args.data.empty()) overrides.push_back(paths_override("data.held_out", args.data));

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/inspect_report.h"
 #include "perceiver/core/config.h"
+#include "perceiver/core/json_text.h"
 
 namespace perceiver {
 namespace {
@@ -79,7 +78,7 @@ void print_inspected_json(const Inspected& inspected, const InspectArgs& args) {
                    {"parts", parts_json(s, args)}};
   if (s.compression) document["compression"] = *s.compression;
   if (inspected.weights) document["weights"] = to_json(*inspected.weights);
-  fmt::print("{}\n", document.dump(2));
+  fmt::print("{}\n", json_text(document, 2));
 }
 
 }  // namespace perceiver

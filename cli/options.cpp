@@ -7,6 +7,8 @@
 #include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "perceiver/core/error.h"
+#include "perceiver/core/output_place.h"
 #include "perceiver/nn/layers.h"
 #include "perceiver/zoo/find.h"
 
@@ -54,10 +56,26 @@ at::ScalarType dtype_argument(const std::string& value) {
   return value == "bfloat16" ? at::kBFloat16 : at::kHalf;
 }
 
+void check_not_read(const std::string& output, std::vector<std::string> inputs,
+                    const Model& model) {
+  inputs.push_back(model.source);
+  inputs.push_back((model.folder / "config.json").string());
+  check_not_input(output, inputs);
+}
+
+// As TOML and JSON quote it.
+static std::string quoted(const std::string& path) {
+  try {
+    return nlohmann::json(path).dump();
+  } catch (const nlohmann::json::type_error&) {
+    fail("{}: its name is no UTF-8, which a config's text must be; rename it", path);
+  }
+}
+
 std::string paths_override(const std::string& key, const std::vector<std::string>& paths) {
   std::string list;
   for (const std::string& path : paths) {
-    list += (list.empty() ? "" : ", ") + nlohmann::json(path).dump();  // quoted as TOML quotes
+    list += (list.empty() ? "" : ", ") + quoted(path);
   }
   return fmt::format("{}=[{}]", key, list);
 }

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "perceiver/core/file.h"
+#include "perceiver/core/json_text.h"
 #include "perceiver/tasks/ledger.h"
 
 namespace perceiver {
@@ -40,7 +40,7 @@ void print_json(const std::vector<LedgerEntry>& ledger) {
                     {"verdict", verdict(entry)},
                     {"note", entry.row.note}});
   }
-  fmt::print("{}\n", rows.dump(2));
+  fmt::print("{}\n", json_text(rows, 2));
 }
 
 std::string cell(const std::optional<double>& value) { return value ? amount(*value) : "-"; }

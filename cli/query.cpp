@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/verb_hooks.h"
-#include "perceiver/core/output_place.h"
 #include "perceiver/tasks/json.h"
 
 namespace perceiver {
@@ -22,11 +21,11 @@ struct QueryArgs {
 };
 
 void query_verb(QueryArgs args) {
-  check_not_input(args.output, {args.file});
   const LatentsFile file = read_latents(args.file);
   if (args.session.model.empty()) args.session.model = file.model;
   args.session.fingerprint = true;
   Session session(args.session);
+  check_not_read(args.output, {args.file}, session.model);
   VerbHooks verb;
   args.query.hooks = verb.hooks();
   const Answer answer = query(session.model, file, args.query);

@@ -6,7 +6,6 @@
 #include "cli/checks.h"
 #include "cli/commands.h"
 #include "perceiver/core/error.h"
-#include "perceiver/core/output_place.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/io_file.h"
 #include "perceiver/zoo/reference_io.h"
@@ -43,9 +42,9 @@ void check(const TensorMap& outputs, const TensorMap& expected, const RunArgs& a
 }
 
 void run(const RunArgs& args) {
-  check_not_input(args.output, {args.io});
   const IoArrays io = read_io_file(args.io);
   Model model = load_model(find_model(args.model), semantics_argument(args.semantics));
+  check_not_read(args.output, {args.io}, model);
   model.task->model().to(dtype_argument(args.dtype));
   fmt::print(stderr, "{}\n", describe(model, "cpu", args.dtype));
 

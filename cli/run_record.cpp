@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "perceiver/core/file.h"
+#include "perceiver/core/json_text.h"
 
 namespace perceiver {
 
@@ -29,7 +29,7 @@ std::string run_record(const TrainConfig& config, at::Device device, int64_t thr
                                        {"seed", config.seed},
                                        {"device", device.str()},
                                        {"threads", threads}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 fs::path default_run_folder(const std::string& config) {

@@ -68,5 +68,41 @@ TEST_F(HostileTest, NoVerbWritesOverItsInput) {
   EXPECT_EQ(read_file(picture).bytes, before);
 }
 
+TEST_F(HostileTest, NoVerbWritesOverTheModelItReads) {
+  const fs::path model = folder / "model";
+  fs::copy("tests/golden/huggingface/text-classifier", model);
+  const std::string weights = (model / "model.safetensors").string();
+  const std::string config = (model / "config.json").string();
+  const std::string before = read_file(weights).bytes, settings = read_file(config).bytes;
+  const std::string io = (model / "io.safetensors").string();
+  for (const std::string& output : {weights, config}) {
+    expect_complaint("run " + model.string() + " " + io + " -o " + output,
+                     output + ": is an input and would be overwritten; give another output");
+  }
+  const std::string text = path("text.txt");
+  write_file(text, "It was a dark and stormy night.\n");
+  expect_complaint("eval language-mini -q --data " + text + " eval.examples=1 -o " + text,
+                   text + ": is an input and would be overwritten; give another output");
+  EXPECT_EQ(read_file(weights).bytes, before);
+  EXPECT_EQ(read_file(config).bytes, settings);
+  EXPECT_EQ(read_file(text).bytes, "It was a dark and stormy night.\n");
+}
+
+TEST_F(HostileTest, NamesThatAreNoUtf8AreShownAndRefusedWhereAConfigWouldHoldThem) {
+  const std::string bad = path("\xff"), model = path("model\xff");
+  fs::create_directories(bad);
+  fs::copy("tests/golden/huggingface/text-classifier", model);
+  const Result shown = run("inspect --json " + model);
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_NE(shown.out.find("model\xEF\xBF\xBD"), std::string::npos) << shown.out;
+  const std::string complaint = ": its name is no UTF-8, which a config's text must be; rename it";
+  for (const std::string verb :
+       {"eval language-mini -q --data ", "train language_bytes_mini --data "}) {
+    const Result refused = run(verb + bad);
+    EXPECT_EQ(refused.code, 1) << verb << refused.err;
+    EXPECT_NE(refused.err.find(complaint), std::string::npos) << refused.err;
+  }
+}
+
 }  // namespace
 }  // namespace perceiver

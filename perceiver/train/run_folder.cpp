@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
+#include "perceiver/core/json_text.h"
 #include "perceiver/train/events.h"
 
 namespace perceiver {
@@ -74,7 +74,7 @@ RunFolder RunFolder::resume(const fs::path& path, int64_t step) {
   RunFolder run(path);
   std::string kept;
   const std::vector<Json> lines = lines_until(path / kMetrics, step);
-  for (const Json& line : lines) kept += line.dump() + "\n";
+  for (const Json& line : lines) kept += json_text(line) + "\n";
   write_file(path / kMetrics, kept);
   // Events are written anew from the metrics, so that both say the same.
   for (const fs::path& file : sorted_entries(path)) {
@@ -110,7 +110,7 @@ void RunFolder::log(int64_t step, const std::string& kind, const Metrics& figure
   const double time = unix_seconds();
   Json line = {{"step", step}, {"kind", kind}, {"time", time}};
   for (const auto& [name, value] : figures) line[name] = value;
-  append(metrics_, path_ / kMetrics, line.dump() + "\n");
+  append(metrics_, path_ / kMetrics, json_text(line) + "\n");
   write_event(time, step, kind, figures);
 }
 

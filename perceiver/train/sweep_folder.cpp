@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "perceiver/core/config.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
+#include "perceiver/core/json_text.h"
 #include "perceiver/core/lines.h"
 #include "perceiver/train/run_folder.h"
 
@@ -22,10 +22,7 @@ using namespace std::chrono_literals;
 constexpr const char *kSweep = "sweep.json", *kResults = "results.json", *kBest = "best";
 constexpr std::array<std::string_view, 3> kUnits = {"number", "share", "pixels"};
 
-// Names of files may hold what is no UTF-8.
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
-}
+std::string text_of(const Json& json) { return json_text(json, 2) + "\n"; }
 
 Json to_json(const SweepRecord& record, std::span<const SweepFolder::NewRun> runs) {
   Json json = {{"config", record.config},
