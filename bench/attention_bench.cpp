@@ -6,8 +6,8 @@
 #include <torch/cuda.h>
 
 #include "perceiver/core/error.h"
-#include "perceiver/kernels/attention.h"
-#include "perceiver/kernels/attention_library.h"
+#include "perceiver/kernels/attention/attention.h"
+#include "perceiver/kernels/attention/attention_kernels.h"
 
 namespace perceiver {
 namespace {

@@ -1,6 +1,6 @@
 // Checks attention_hopper against float64 on many shapes, then times it at the paper's.
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90a,code=sm_90a bench/cuda_attention_bench.cu \
-//     perceiver/kernels/cuda/{copy_map,attention_hopper*}.cu -o attention_bench
+//     perceiver/kernels/{cuda/tma_map,attention/wide_heads_sm90*}.cu -o attention_bench
 //   attention_bench [328-bf16 | 264-bf16 | 328-f16 | 264-f16 ...]
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -15,7 +15,7 @@
 
 #include "bench/cuda_attention_problem.h"
 #include "bench/cuda_buffer.h"
-#include "perceiver/kernels/cuda/attention_hopper.h"
+#include "perceiver/kernels/attention/wide_heads_sm90.h"
 
 namespace perceiver {
 namespace {

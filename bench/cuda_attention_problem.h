@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/cuda_buffer.h"
-#include "perceiver/kernels/cuda/attention_hopper.h"
+#include "perceiver/kernels/attention/wide_heads_sm90.h"
 
 namespace perceiver {
 

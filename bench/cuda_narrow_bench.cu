@@ -2,7 +2,7 @@
 // paper's sizes. One line, from the root of the repository:
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -cudart static
 //     bench/cuda_{bench,narrow_bench}.cu
-//     perceiver/kernels/cuda/{copy_map,attention_narrow,attention_narrow_maps}.cu
+//     perceiver/kernels/{cuda/tma_map,attention/narrow_heads_sm90{,_maps}}.cu
 //     -o narrow_bench && ./narrow_bench [check | time | main]
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "bench/cuda_bench.h"
-#include "perceiver/kernels/cuda/attention_narrow.h"
+#include "perceiver/kernels/attention/narrow_heads_sm90.h"
 
 namespace perceiver::bench {
 namespace {

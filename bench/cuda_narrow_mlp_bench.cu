@@ -1,7 +1,7 @@
 // narrow_mlp_hopper against the same in double, then its times at optical flow's sizes. One line,
 // from the root of the repository:
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -cudart static
-//     bench/cuda_{bench,narrow_mlp_bench}.cu perceiver/kernels/cuda/narrow_mlp_hopper.cu
+//     bench/cuda_{bench,narrow_mlp_bench}.cu perceiver/kernels/linear/narrow_mlp_sm90.cu
 //     -o narrow_mlp_bench && ./narrow_mlp_bench [check | time]
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "bench/cuda_bench.h"
-#include "perceiver/kernels/cuda/narrow_mlp_hopper.h"
+#include "perceiver/kernels/linear/narrow_mlp_sm90.h"
 
 namespace perceiver::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bench/cuda_bench.h"
-#include "perceiver/kernels/cuda/optimizer.h"
+#include "perceiver/kernels/optimizer/optimizer_step.h"
 
 namespace perceiver::bench {
 namespace {

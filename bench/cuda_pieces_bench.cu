@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bench/cuda_bench.h"
-#include "perceiver/kernels/cuda/attention_pieces.h"
+#include "perceiver/kernels/attention/score_blocks.h"
 
 namespace perceiver::bench {
 namespace {

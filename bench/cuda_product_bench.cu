@@ -1,7 +1,7 @@
 // product_hopper against the same in double, then its times at the paper's sizes. One line, from
 // the root of the repository:
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -cudart static
-//     bench/cuda_{bench,product_bench}.cu perceiver/kernels/cuda/{copy_map,product_hopper}.cu
+//     bench/cuda_{bench,product_bench}.cu perceiver/kernels/{cuda/tma_map,linear/gemm_sm90}.cu
 //     -o product_bench && ./product_bench [check | time]
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "bench/cuda_bench.h"
-#include "perceiver/kernels/cuda/product_hopper.h"
+#include "perceiver/kernels/linear/gemm_sm90.h"
 
 namespace perceiver::bench {
 namespace {

@@ -1,7 +1,7 @@
 // attention_resident and its gradients against the same in double, then their times at the paper's
 // sizes. One line, from the root of the repository:
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90a,code=sm_90a -cudart static
-//     bench/cuda_{bench,resident_bench}.cu perceiver/kernels/cuda/{attention_resident,copy_map}.cu
+//     bench/cuda_{bench,resident_bench}.cu perceiver/kernels/{cuda/tma_map,attention/few_keys}.cu
 //     -o resident_bench && ./resident_bench [check | time]
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "bench/cuda_bench.h"
-#include "perceiver/kernels/cuda/attention_resident.h"
+#include "perceiver/kernels/attention/few_keys.h"
 
 namespace perceiver::bench {
 namespace {

@@ -2,14 +2,14 @@
 // the paper's sizes. One line, from the root of the repository:
 //   nvcc -std=c++20 -O3 -I. -gencode=arch=compute_90,code=sm_90 -cudart static
 //     bench/cuda_{bench,rows_bench,pieces_bench,optimizer_bench}.cu
-//     perceiver/kernels/cuda/{rows,attention_pieces,optimizer}.cu
-//     perceiver/kernels/cuda/optimizer_table.cpp -o rows_bench && ./rows_bench
+//     perceiver/kernels/{norm/normalise,attention/score_blocks,optimizer/optimizer_step}.cu
+//     perceiver/kernels/optimizer/parameter_table.cpp -o rows_bench && ./rows_bench
 #include <cmath>
 #include <cstdio>
 #include <string>
 
 #include "bench/cuda_bench.h"
-#include "perceiver/kernels/cuda/rows.h"
+#include "perceiver/kernels/norm/normalise.h"
 
 namespace perceiver::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
 

@@ -14,7 +14,7 @@
 #include "cli/progress.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/processors.h"
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/fingerprint.h"
 

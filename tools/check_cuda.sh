@@ -36,6 +36,7 @@ while IFS= read -r source; do
     -DC10_USING_CUSTOM_GENERATED_MACROS -I. -isystem .deps/torch/include \
     -isystem .deps/torch/include/torch/csrc/api/include -isystem "$cuda" \
     -c "$source" -o "$objects/object.o"
-done < <(find perceiver/kernels/cuda -name '*.cpp' ! -name '*_none.cpp' | sort
+done < <(find perceiver/kernels -name '*_torch.cpp' | sort
+         echo perceiver/kernels/optimizer/parameter_table.cpp
          echo perceiver/model/recorded.cpp
          echo perceiver/train/recorded_pass.cpp)

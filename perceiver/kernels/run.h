@@ -26,7 +26,7 @@ enum class Construct;
 enum class Observed { kGoOn, kEnough };
 
 struct Run {
-  // Of attention: a kernel's name, "auto", or "check" (kernels/attention.h).
+  // Of attention: a kernel's name, "auto", or "check" (kernels/attention/attention.h).
   std::string kernel = "auto";
   std::function<Observed(const AttentionInputs&)> observer = {};
   // What the observer has said; the scope sees to it that there is one.

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "perceiver/core/autocast.h"
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "perceiver/kernels/attention.h"
-#include "perceiver/kernels/normalised_rows.h"
-#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/kernels/attention/attention.h"
+#include "perceiver/kernels/attention/wide_attention.h"
+#include "perceiver/kernels/norm/normalised_rows.h"
 
 namespace perceiver {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/apart_test.h"
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
 namespace {

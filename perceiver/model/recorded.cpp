@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "perceiver/kernels/attention_backward.h"
-#include "perceiver/kernels/cpu/stream.h"
-#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/kernels/attention/backward.h"
+#include "perceiver/kernels/attention/stream.h"
+#include "perceiver/kernels/attention/wide_attention.h"
 
 namespace perceiver {
 

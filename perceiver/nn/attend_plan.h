@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/nn/fold.h"
 
 namespace perceiver {
@@ -24,8 +24,8 @@ struct InferenceAttend {
 InferenceAttend inference_attend(const AttendParts& parts, int64_t queries, int64_t keys);
 
 struct AttentionChoice {
-  // A kernel of attend(), "streamed" (kernels/cpu/stream.h), or "wide" or "wide_blocks"
-  // (kernels/wide_attention.h), which the inference form calls by itself.
+  // A kernel of attend(), "streamed" (kernels/attention/stream.h), or "wide" or "wide_blocks"
+  // (kernels/attention/wide_attention.h), which the inference form calls by itself.
   std::string name;
   std::vector<std::string> refusals = {};  // of the faster ones: "wide: needs bfloat16 or float16"
 };

@@ -6,7 +6,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/repeated.h"
-#include "perceiver/kernels/grid_array.h"
+#include "perceiver/kernels/embedding/grid_array.h"
 #include "perceiver/nn/fused.h"
 
 namespace perceiver {

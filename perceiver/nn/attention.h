@@ -1,7 +1,7 @@
 // QKV attention and the attention modules made of it (paper, App. E.1).
 #pragma once
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/attention_config.h"
 #include "perceiver/nn/fused.h"

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "perceiver/kernels/cuda/embedding_glue.h"
+#include "perceiver/kernels/embedding/embedding_torch.h"
 
 namespace perceiver {
 namespace {

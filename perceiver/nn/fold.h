@@ -1,9 +1,9 @@
 // What can be computed of an attend module's weights before any input is seen.
 #pragma once
 
-#include "perceiver/kernels/normalised_rows.h"
-#include "perceiver/kernels/row_tables.h"
-#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/kernels/attention/wide_attention.h"
+#include "perceiver/kernels/embedding/row_tables.h"
+#include "perceiver/kernels/norm/normalised_rows.h"
 #include "perceiver/nn/attention_config.h"
 #include "perceiver/nn/layers.h"
 

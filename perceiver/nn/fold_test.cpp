@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "perceiver/core/apart_test.h"
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/packed_forms.h"
 

@@ -6,10 +6,10 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "perceiver/core/repeated.h"
-#include "perceiver/kernels/attention.h"
-#include "perceiver/kernels/product.h"
-#include "perceiver/kernels/training_rows.h"
-#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/kernels/attention/attention.h"
+#include "perceiver/kernels/attention/wide_attention.h"
+#include "perceiver/kernels/linear/linear.h"
+#include "perceiver/kernels/norm/training_rows.h"
 #include "perceiver/nn/fused_layer.h"
 #include "perceiver/nn/mlp.h"
 #include "perceiver/nn/narrow_weights.h"

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "perceiver/core/error.h"
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/packed_forms.h"
 

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <vector>
 
-#include "perceiver/kernels/normalised_rows.h"
-#include "perceiver/kernels/product.h"
-#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/kernels/attention/wide_attention.h"
+#include "perceiver/kernels/linear/linear.h"
+#include "perceiver/kernels/norm/normalised_rows.h"
 #include "perceiver/nn/fold.h"
 
 namespace perceiver {

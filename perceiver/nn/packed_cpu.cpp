@@ -4,10 +4,10 @@
 #include <mutex>
 #include <optional>
 
-#include "perceiver/kernels/attention.h"
-#include "perceiver/kernels/cpu/panel_linear.h"
-#include "perceiver/kernels/cpu/stream.h"
-#include "perceiver/kernels/grid_array.h"
+#include "perceiver/kernels/attention/attention.h"
+#include "perceiver/kernels/attention/stream.h"
+#include "perceiver/kernels/embedding/grid_array.h"
+#include "perceiver/kernels/linear/panel_linear.h"
 #include "perceiver/nn/packed_forms.h"
 
 namespace perceiver {

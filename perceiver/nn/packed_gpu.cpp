@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "perceiver/core/repeated.h"
-#include "perceiver/kernels/attention.h"
-#include "perceiver/kernels/cuda/narrow_mlp.h"
-#include "perceiver/kernels/normalised_rows.h"
-#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/kernels/attention/attention.h"
+#include "perceiver/kernels/attention/wide_attention.h"
+#include "perceiver/kernels/linear/narrow_mlp_sm90_torch.h"
+#include "perceiver/kernels/norm/normalised_rows.h"
 #include "perceiver/nn/packed_forms.h"
 #include "perceiver/nn/padded_linear.h"
 

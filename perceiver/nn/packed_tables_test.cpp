@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/apart_test.h"
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/packed_forms.h"
 

@@ -5,8 +5,8 @@
 
 #include "perceiver/core/apart_test.h"
 #include "perceiver/core/error_test.h"
-#include "perceiver/kernels/attention.h"
-#include "perceiver/kernels/grid_array.h"
+#include "perceiver/kernels/attention/attention.h"
+#include "perceiver/kernels/embedding/grid_array.h"
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/packed_forms.h"
 

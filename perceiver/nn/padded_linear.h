@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "perceiver/kernels/product.h"
+#include "perceiver/kernels/linear/linear.h"
 #include "perceiver/nn/fold.h"
 
 namespace perceiver {

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-#include "perceiver/kernels/wide_attention.h"
+#include "perceiver/kernels/attention/wide_attention.h"
 
 namespace perceiver {
 

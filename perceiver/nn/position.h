@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "perceiver/core/tensor.h"
-#include "perceiver/kernels/grid_array.h"
-#include "perceiver/kernels/normalised_rows.h"
+#include "perceiver/kernels/embedding/grid_array.h"
+#include "perceiver/kernels/norm/normalised_rows.h"
 
 namespace perceiver {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "perceiver/core/tensor.h"
-#include "perceiver/kernels/cuda/fused_optimizer.h"
+#include "perceiver/kernels/optimizer/fused_optimizer.h"
 
 namespace perceiver {
 

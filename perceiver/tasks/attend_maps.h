@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "perceiver/kernels/attention_map.h"
+#include "perceiver/kernels/attention/attention_map.h"
 #include "perceiver/tasks/application.h"
 #include "perceiver/tasks/attend_draw.h"
 

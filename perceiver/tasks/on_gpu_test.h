@@ -8,7 +8,7 @@
 #include <cmath>
 #include <functional>
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/core/error_test.h"
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/tasks/glue/bert.h"
 
 namespace perceiver {

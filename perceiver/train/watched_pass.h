@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
 

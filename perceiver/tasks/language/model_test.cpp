@@ -7,7 +7,7 @@
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/core/file.h"
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/model/flops.h"
 #include "perceiver/tasks/language/bert.h"
 #include "perceiver/tasks/language/tiny_test.h"

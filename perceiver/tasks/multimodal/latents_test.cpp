@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "perceiver/kernels/attention.h"
+#include "perceiver/kernels/attention/attention.h"
 #include "perceiver/model/flops.h"
 
 namespace perceiver {

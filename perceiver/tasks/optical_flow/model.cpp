@@ -4,8 +4,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include "perceiver/core/count.h"
-#include "perceiver/kernels/neighbourhoods.h"
-#include "perceiver/kernels/product.h"
+#include "perceiver/kernels/embedding/neighbourhoods.h"
+#include "perceiver/kernels/linear/linear.h"
 
 namespace perceiver {
 

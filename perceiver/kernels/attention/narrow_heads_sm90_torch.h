@@ -1,0 +1,14 @@
+// The kernel of narrow_heads_sm90.h as a function of tensors. In a program built without it, it
+// refuses.
+#pragma once
+
+#include <string>
+
+#include "perceiver/kernels/attention/attention.h"
+
+namespace perceiver {
+
+std::string cuda_narrow_refusal(const AttentionCase& c);
+Tensor cuda_attend_narrow(const AttentionInputs& inputs);
+
+}  // namespace perceiver

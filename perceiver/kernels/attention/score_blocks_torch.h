@@ -1,0 +1,21 @@
+// The kernels of score_blocks.h as functions of tensors. In a program built without them they
+// refuse.
+#pragma once
+
+#include "perceiver/core/tensor.h"
+
+namespace perceiver {
+
+// Scores [B, H, N, M] without gaps, masked by kv_mask [B, M] or not at all; log_sum [B, H, N].
+bool cuda_scores_take(const Tensor& scores);
+bool cuda_scores_take(at::ScalarType dtype);  // on a GPU
+// scores become softmax(scale * scores) -> log_sum
+Tensor cuda_softmax(const Tensor& scores, const Tensor& kv_mask, double scale);
+// scores become the same again, from their log_sum
+void cuda_weights_again(const Tensor& scores, const Tensor& kv_mask, const Tensor& log_sum,
+                        double scale);
+// gradient becomes weights * (gradient - along [B, H, N]) * scale
+void cuda_score_gradient(const Tensor& weights, const Tensor& along, const Tensor& gradient,
+                         double scale);
+
+}  // namespace perceiver

@@ -1,0 +1,25 @@
+// The kernel of wide_heads_sm90.h as a function of tensors. In a program built without it, it
+// refuses.
+#pragma once
+
+#include <string>
+
+#include "perceiver/core/tensor.h"
+#include "perceiver/kernels/attention/attention.h"
+
+namespace perceiver {
+
+constexpr int64_t kMostHopperChannels = 328;  // of keys, and of values, that a wide head may have
+
+// Why the kernel of wide heads cannot take the case; empty when it can. Rows start on 16 bytes.
+std::string cuda_hopper_refusal(const AttentionCase& c);
+
+// kv_mask [B, M] or undefined -> [B, N, V rounded up to 8]; where `log_sum` is given it becomes
+// [B, N], float32.
+Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
+                          double scale, Tensor* log_sum);
+// The same into rows of `out` [B, N, V rounded up to 8], which are on 16 bytes.
+void cuda_attend_hopper_into(const Tensor& out, const Tensor& q, const Tensor& k, const Tensor& v,
+                             const Tensor& kv_mask, double scale, Tensor* log_sum);
+
+}  // namespace perceiver
