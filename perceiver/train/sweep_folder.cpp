@@ -90,8 +90,9 @@ void take_results(const fs::path& results, std::vector<SweptRun>& runs) {
   if (!json.is_object() || !json.contains("runs") || !json["runs"].is_array()) return;
   for (const Json& one : json["runs"]) {
     if (!one.is_object() || !one.contains("name")) continue;
+    const Json& name = one["name"];
     const auto run =
-        std::ranges::find_if(runs, [&](const SweptRun& r) { return r.name == one["name"]; });
+        std::ranges::find_if(runs, [&](const SweptRun& r) { return name == Json(r.name); });
     if (run == runs.end()) continue;
     const auto seconds = one.find("seconds"), state = one.find("state");
     if (seconds != one.end() && seconds->is_number()) run->seconds = *seconds;
