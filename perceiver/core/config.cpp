@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "perceiver/core/count.h"
+#include "perceiver/core/lines.h"
 #include "perceiver/core/names.h"
 
 namespace perceiver {
@@ -207,9 +208,21 @@ void ConfigReader::operator()(ConfigKey key, std::vector<int64_t>& value, Limits
   }
 }
 
+void ConfigReader::operator()(ConfigKey key, std::vector<double>& value, Limits limits) {
+  if (const toml::node* node = state_->get(key.name)) {
+    value.clear();
+    for (const toml::node& item : state_->array(*node, key.name, "a list of numbers")) {
+      if (!item.is_number()) fail("{} must be a list of numbers", state_->place(item, key.name));
+      value.push_back(item.value<double>().value());
+      check_limits(value.back(), limits, state_->place(item, key.name));
+    }
+  }
+}
+
 void ConfigReader::operator()(ConfigKey key, std::vector<std::string>& value) {
   if (const toml::node* node = state_->get(key.name)) {
     value.clear();
+    if (node->is_string()) return value.push_back(node->as_string()->get());
     for (const toml::node& item : state_->array(*node, key.name, "a list of strings")) {
       value.push_back(state_->exact<std::string>(item, key.name, "a list of strings"));
     }
@@ -234,6 +247,15 @@ void ConfigReader::enter(std::string_view key) {
   state_->levels.push_back({node != nullptr ? node->as_table() : nullptr,
                             fmt::format("{}{}.", state_->levels.back().prefix, key),
                             {}});
+}
+
+std::vector<std::string> ConfigReader::enter_names(std::string_view key) {
+  enter(key);
+  std::vector<std::string> names;
+  if (const toml::table* table = state_->levels.back().table) {
+    for (const auto& [name, node] : *table) names.emplace_back(name.str());
+  }
+  return names;
 }
 
 size_t ConfigReader::enter_list(std::string_view key) {
@@ -282,10 +304,14 @@ static std::string quoted(const std::string& value) {
   return fmt::format("{}", fmt::streamed(toml::value<std::string>(value)));
 }
 
-void ConfigWriter::operator()(ConfigKey key, double value, Limits) {
+static std::string float_text(double value) {
   const std::string text = fmt::format("{}", value);
   const bool looks_integral = text.find_first_of(".en") == std::string::npos;
-  line(key.name, looks_integral ? text + ".0" : text);
+  return looks_integral ? text + ".0" : text;
+}
+
+void ConfigWriter::operator()(ConfigKey key, double value, Limits) {
+  line(key.name, float_text(value));
 }
 
 void ConfigWriter::operator()(ConfigKey key, const std::string& value) {
@@ -296,10 +322,32 @@ void ConfigWriter::operator()(ConfigKey key, const std::vector<int64_t>& value, 
   line(key.name, fmt::format("[{}]", fmt::join(value, ", ")));
 }
 
+void ConfigWriter::operator()(ConfigKey key, const std::vector<double>& value, Limits) {
+  std::vector<std::string> numbers;
+  for (const double number : value) numbers.push_back(float_text(number));
+  list(key.name, numbers);
+}
+
 void ConfigWriter::operator()(ConfigKey key, const std::vector<std::string>& value) {
   std::vector<std::string> words;
   for (const std::string& word : value) words.push_back(quoted(word));
-  line(key.name, fmt::format("[{}]", fmt::join(words, ", ")));
+  list(key.name, words);
+}
+
+void ConfigWriter::list(std::string_view key, const std::vector<std::string>& items) {
+  line(key, fmt::format("[{}]", fmt::join(items, ", ")));
+}
+
+std::string ConfigWriter::inline_table(const std::string& lines, const std::string& defaults) {
+  const std::vector<std::string> known = lines_of(defaults);
+  std::vector<std::string> keys = lines_of(lines);
+  std::erase_if(keys, [&](const auto& line) { return std::ranges::count(known, line) > 0; });
+  return fmt::format("{{{}}}", fmt::join(keys, ", "));
+}
+
+std::string ConfigWriter::key_text(const std::string& name) {
+  const auto is_bare = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
+  return !name.empty() && std::ranges::all_of(name, is_bare) ? name : quoted(name);
 }
 
 }  // namespace perceiver

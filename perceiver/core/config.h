@@ -10,6 +10,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,7 +61,8 @@ class ConfigReader {
   void operator()(ConfigKey key, bool& value);
   void operator()(ConfigKey key, std::string& value);
   void operator()(ConfigKey key, std::vector<int64_t>& value, Limits limits = {});
-  void operator()(ConfigKey key, std::vector<std::string>& value);
+  void operator()(ConfigKey key, std::vector<double>& value, Limits limits = {});
+  void operator()(ConfigKey key, std::vector<std::string>& value);  // or one string
 
   template <typename T>
   void operator()(ConfigKey key, std::optional<T>& value, Limits limits = {}) {
@@ -91,12 +93,24 @@ class ConfigReader {
   template <typename T>
   requires std::is_class_v<T>
   void operator()(ConfigKey key, std::vector<T>& values) {
-    values.resize(enter_list(key.name));
+    if (!has(key.name)) return;
+    values.assign(enter_list(key.name), T{});
     for (size_t i = 0; i < values.size(); ++i) {
       enter_element(key.name, i);
       fields(*this, values[i]);
       leave();
     }
+  }
+
+  // Such structs by names of the file's own choice: [inputs.left], [inputs.right].
+  template <typename T>
+  void operator()(ConfigKey key, std::map<std::string, T>& values) {
+    for (const std::string& name : enter_names(key.name)) {
+      enter(name);
+      fields(*this, values[name]);
+      leave();
+    }
+    leave();
   }
 
   // One string, which must be there, before the struct that reads the rest is known: `task`.
@@ -112,6 +126,7 @@ class ConfigReader {
   bool has(std::string_view key);
   size_t read_word(std::string_view key, std::span<const std::string_view> words, size_t now);
   void enter(std::string_view key);
+  std::vector<std::string> enter_names(std::string_view key);  // of the tables in it
   size_t enter_list(std::string_view key);
   void enter_element(std::string_view key, size_t index);
   void leave();
@@ -142,6 +157,7 @@ class ConfigWriter {
   void operator()(ConfigKey key, double value, Limits = {});
   void operator()(ConfigKey key, const std::string& value);
   void operator()(ConfigKey key, const std::vector<int64_t>& value, Limits = {});
+  void operator()(ConfigKey key, const std::vector<double>& value, Limits = {});
   void operator()(ConfigKey key, const std::vector<std::string>& value);
 
   template <typename T>
@@ -162,6 +178,30 @@ class ConfigWriter {
     text_ += inner.text_;
   }
 
+  // Each in braces, with what is not the default.
+  template <typename T>
+  requires ConfigStruct<T, ConfigWriter>
+  void operator()(ConfigKey key, std::vector<T>& values) {
+    std::vector<std::string> tables;
+    for (T& value : values) {
+      ConfigWriter inner, defaults;
+      T none;
+      fields(inner, value);
+      fields(defaults, none);
+      tables.push_back(inline_table(inner.text_, defaults.text_));
+    }
+    list(key.name, tables);
+  }
+
+  template <typename T>
+  void operator()(ConfigKey key, std::map<std::string, T>& values) {
+    for (auto& [name, value] : values) {
+      ConfigWriter inner(fmt::format("{}{}.{}.", prefix_, key.name, key_text(name)));
+      fields(inner, value);
+      text_ += inner.text_;
+    }
+  }
+
   void refuse(std::string_view, std::string_view) {}
 
   const std::string& text() const { return text_; }
@@ -171,6 +211,9 @@ class ConfigWriter {
   void line(std::string_view key, const T& value) {
     text_ += fmt::format("{}{} = {}\n", prefix_, key, value);
   }
+  void list(std::string_view key, const std::vector<std::string>& items);
+  static std::string inline_table(const std::string& lines, const std::string& defaults);
+  static std::string key_text(const std::string& name);  // in quotes where TOML wants them
 
   std::string prefix_, text_;
 };

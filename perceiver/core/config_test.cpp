@@ -16,6 +16,8 @@ struct Inner {
 };
 struct Row {
   std::string name;
+  std::vector<std::string> words;
+  std::vector<double> range = {-1.0, 1.0};
 };
 struct Outer {
   double learning_rate = 1e-3;
@@ -23,6 +25,7 @@ struct Outer {
   std::vector<int64_t> grid = {224, 224};
   Inner self_attend;
   std::vector<Row> row;
+  std::map<std::string, Inner> side;
 };
 template <typename Visitor>
 void fields(Visitor& visit, Inner& c) {
@@ -32,6 +35,8 @@ void fields(Visitor& visit, Inner& c) {
 template <typename Visitor>
 void fields(Visitor& visit, Row& c) {
   visit("name", c.name);
+  visit("words", c.words);
+  visit("range", c.range, between(-10.0, 10.0));
 }
 template <typename Visitor>
 void fields(Visitor& visit, Outer& c) {
@@ -39,7 +44,8 @@ void fields(Visitor& visit, Outer& c) {
   visit("patch", c.patch);
   visit("grid", c.grid, at_least(1));
   visit("self_attend", c.self_attend);
-  if constexpr (std::is_same_v<Visitor, ConfigReader>) visit("row", c.row);
+  visit("row", c.row);
+  visit("side", c.side);
 }
 
 File file(const std::string& text) { return {"x.toml", text}; }
@@ -67,6 +73,26 @@ TEST(ReadConfig, ListsOfTablesAreReadInOrder) {
   EXPECT_EQ(config.row[1].name, "b");
   EXPECT_EQ(error_of("[[row]]\nnam = \"a\""),
             "x.toml:2: unknown key 'row.nam'; did you mean 'row.name'?");
+}
+
+TEST(ReadConfig, TablesMayHaveNamesOfTheFilesOwnChoice) {
+  const Outer config =
+      read_config<Outer>(file("[side.left]\nnum_heads = 2\n[side.'the right']\nqk_channels = 3"));
+  ASSERT_EQ(config.side.size(), 2u);
+  EXPECT_EQ(config.side.at("left").num_heads, 2);
+  EXPECT_EQ(config.side.at("the right").qk_channels, 3);
+  EXPECT_EQ(error_of("[side.left]\nnum_head = 2"),
+            "x.toml:2: unknown key 'side.left.num_head'; did you mean 'side.left.num_heads'?");
+  EXPECT_EQ(error_of("side = 3"), "x.toml:1: 'side' must be a table");
+  EXPECT_EQ(error_of("side.left = 3"), "x.toml:1: 'side.left' must be a table");
+}
+
+TEST(ReadConfig, OneStringIsAListOfOneAndWholeNumbersAreNumbers) {
+  const Outer config = read_config<Outer>(file("row = [{range = [0, 0.5], words = 'one'}]"));
+  EXPECT_EQ(config.row[0].words, (std::vector<std::string>{"one"}));
+  EXPECT_EQ(config.row[0].range, (std::vector<double>{0.0, 0.5}));
+  EXPECT_EQ(error_of("row = [{range = ['a']}]"), "x.toml:1: 'row.range' must be a list of numbers");
+  EXPECT_EQ(error_of("row = [{range = [11]}]"), "x.toml:1: 'row.range' must be at most 10, got 11");
 }
 
 TEST(ReadConfig, UnknownKeyIsNamedWithItsLineAndTheNearestKey) {
@@ -146,10 +172,28 @@ TEST(WriteConfig, WhatIsWrittenIsReadBack) {
   config.patch = Patch::kConv;
   config.grid = {3, 5};
   config.self_attend.qk_channels = 7;
+  config.row = {{.name = "it's", .words = {"a", "b"}, .range = {0.0, 2.5}}, {}};
+  config.side = {{"left", {}}, {"the right", {.num_heads = 3, .qk_channels = 4}}};
   const Outer again = read_config<Outer>(file(to_toml(config)));
   EXPECT_EQ(to_toml(again), to_toml(config));
   EXPECT_EQ(again.self_attend.qk_channels, 7);
   EXPECT_EQ(again.patch, Patch::kConv);
+  ASSERT_EQ(again.row.size(), 2u);
+  EXPECT_EQ(again.row[0].name, "it's");
+  EXPECT_EQ(again.row[0].range, (std::vector<double>{0.0, 2.5}));
+  EXPECT_EQ(again.side.at("the right").qk_channels, 4);
+}
+
+// As a command line does over what a file said.
+TEST(ReadConfig, WhatIsNotReadAgainStays) {
+  Outer config = read_config<Outer>(file("row = [{name = 'a'}]\n[side.left]\nnum_heads = 2"));
+  const std::vector<std::string> overrides = {"side.left.qk_channels=5"};
+  ConfigReader reader(file(""), overrides);
+  fields(reader, config);
+  reader.finish();
+  EXPECT_EQ(config.row.size(), 1u);
+  EXPECT_EQ(config.side.at("left").num_heads, 2);
+  EXPECT_EQ(config.side.at("left").qk_channels, 5);
 }
 
 }  // namespace

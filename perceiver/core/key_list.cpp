@@ -9,6 +9,7 @@ std::string type_text(const double&) { return "float"; }
 std::string type_text(const bool&) { return "true or false"; }
 std::string type_text(const std::string&) { return "string"; }
 std::string type_text(const std::vector<int64_t>&) { return "list of integers"; }
+std::string type_text(const std::vector<double>&) { return "list of numbers"; }
 std::string type_text(const std::vector<std::string>&) { return "list of strings"; }
 
 std::string words_text(std::span<const std::string_view> words) {
@@ -27,10 +28,12 @@ std::string limits_text(Limits limits) {
   return has_high ? fmt::format(", at most {}", limits.high) : "";
 }
 
-std::string KeyLister::value_in(const std::string& line) {
+void KeyLister::list_value(ConfigKey key, std::string type, const std::string& line) {
   constexpr std::string_view kBefore = " = ";
-  if (line.empty()) return "";
-  return line.substr(kBefore.size(), line.size() - kBefore.size() - 1);
+  const std::string value =
+      line.empty() ? "" : line.substr(kBefore.size(), line.size() - kBefore.size() - 1);
+  const std::string name(key.name);
+  keys_.push_back({path_ + name, kind_ + name, std::move(type), value, std::string(key.meaning)});
 }
 
 }  // namespace perceiver

@@ -10,6 +10,7 @@ namespace perceiver {
 
 struct ListedKey {
   std::string path;   // "model.encoder.num_latents"
+  std::string kind;   // the path with NAME where it has a name of the config's own
   std::string type;   // "integer, at least 1"; "table": of the keys that follow
   std::string value;  // as TOML; empty: of a table, or of a key that is not set
   std::string meaning;
@@ -23,6 +24,7 @@ std::string type_text(const double&);
 std::string type_text(const bool&);
 std::string type_text(const std::string&);
 std::string type_text(const std::vector<int64_t>&);
+std::string type_text(const std::vector<double>&);
 std::string type_text(const std::vector<std::string>&);
 std::string words_text(std::span<const std::string_view> words);
 
@@ -38,25 +40,44 @@ std::string type_text(const std::optional<T>&) {
 
 std::string limits_text(Limits limits);  // ", at least 1", ", 0 to 1", ""
 
-// The visitor that lists.
+// The visitor that lists. Tables by name are listed one by one, or once as NAME where there are
+// none; behind a list of tables, "[]" stands for the keys of each.
 class KeyLister {
  public:
-  explicit KeyLister(std::string prefix = "") : prefix_(std::move(prefix)) {}
+  explicit KeyLister(std::string path = "", std::string kind = "")
+      : path_(std::move(path)), kind_(std::move(kind)) {}
 
   template <typename T>
   void operator()(ConfigKey key, T& value, Limits limits = {}) {
-    const std::string path = fmt::format("{}{}", prefix_, key.name), meaning(key.meaning);
+    const std::string name(key.name);
     if constexpr (ConfigStruct<T, KeyLister>) {
-      keys_.push_back({path, "table", "", meaning});
-      KeyLister inner(path + ".");
-      fields(inner, value);
-      keys_.insert(keys_.end(), inner.keys_.begin(), inner.keys_.end());
+      list_table(name, name, key, value);
     } else {
       ConfigWriter writer;
       writer("", value);
-      keys_.push_back(
-          {path, type_text(value) + limits_text(limits), value_in(writer.text()), meaning});
+      list_value(key, type_text(value) + limits_text(limits), writer.text());
     }
+  }
+
+  template <typename T>
+  requires ConfigStruct<T, KeyLister>
+  void operator()(ConfigKey key, std::vector<T>& values) {
+    ConfigWriter writer;
+    writer("", values);
+    list_value(key, "list of tables", writer.text());
+    T defaults;
+    const std::string each = fmt::format("{}[]", key.name);
+    list_table(each, each, key, defaults);
+  }
+
+  template <typename T>
+  void operator()(ConfigKey key, std::map<std::string, T>& values) {
+    const std::string any = fmt::format("{}.NAME", key.name);
+    for (auto& [name, value] : values) {
+      list_table(fmt::format("{}.{}", key.name, name), any, key, value);
+    }
+    T defaults;
+    if (values.empty()) list_table(any, any, key, defaults);
   }
 
   void refuse(std::string_view, std::string_view) {}
@@ -64,9 +85,17 @@ class KeyLister {
   const std::vector<ListedKey>& keys() const { return keys_; }
 
  private:
-  static std::string value_in(const std::string& line);  // of " = 256\n"; "" of none
+  void list_value(ConfigKey key, std::string type, const std::string& line);  // " = 256\n" or ""
 
-  std::string prefix_;
+  template <typename T>
+  void list_table(const std::string& name, const std::string& kind, ConfigKey key, T& value) {
+    keys_.push_back({path_ + name, kind_ + kind, "table", "", std::string(key.meaning)});
+    KeyLister inner(keys_.back().path + ".", keys_.back().kind + ".");
+    fields(inner, value);
+    keys_.insert(keys_.end(), inner.keys_.begin(), inner.keys_.end());
+  }
+
+  std::string path_, kind_;  // of the table that is listed, with a dot
   std::vector<ListedKey> keys_;
 };
 

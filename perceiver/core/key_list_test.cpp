@@ -49,5 +49,37 @@ TEST(ListKeys, EachHasItsPathTypeValueAndMeaning) {
   EXPECT_EQ(keys[4].value, "0.5");
 }
 
+struct Many {
+  std::map<std::string, Outer> sides;
+  std::vector<Inner> rows;
+};
+template <typename Visitor>
+void fields(Visitor& visit, Many& c) {
+  visit({"sides", "One a side"}, c.sides);
+  visit({"rows", "One a row"}, c.rows);
+}
+
+TEST(ListKeys, TablesByNameAreListedOneByOneOrOnceWhereThereAreNone) {
+  const auto paths_of = [](const Many& config) {
+    std::string paths;
+    for (const ListedKey& key : list_keys(config)) paths += key.path + " ";
+    return paths;
+  };
+  const std::string rows = "rows rows[] rows[].width rows[].names ";
+  EXPECT_EQ(paths_of({}),
+            "sides.NAME sides.NAME.inner sides.NAME.inner.width sides.NAME.inner.names "
+            "sides.NAME.colour sides.NAME.share " +
+                rows);
+  Many config{{{"left", {}}}, {{.width = 3}, {}}};
+  EXPECT_EQ(paths_of(config),
+            "sides.left sides.left.inner sides.left.inner.width sides.left.inner.names "
+            "sides.left.colour sides.left.share " +
+                rows);
+  const std::vector<ListedKey> keys = list_keys(config);
+  EXPECT_EQ(keys[2].kind, "sides.NAME.inner.width");
+  EXPECT_EQ(keys[6].type, "list of tables");
+  EXPECT_EQ(keys[6].value, "[{width = 3}, {}]");
+}
+
 }  // namespace
 }  // namespace perceiver

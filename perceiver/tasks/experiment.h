@@ -10,6 +10,16 @@ namespace perceiver {
 
 inline constexpr ConfigKey kTaskKey = {"task", "What the model does, and so which keys there are"};
 inline constexpr ConfigKey kModelKey = {"model", "The model's sizes"};
+inline constexpr ConfigKey kDataKey = {"data", "What it is trained and measured on"};
+inline constexpr ConfigKey kTrainKey = {"train", "How it is trained"};
+inline constexpr ConfigKey kEvalKey = {"eval", "How it is measured"};
+
+// What of a config says which model it is: it goes into the model's folder.
+template <typename Visitor, typename Config>
+void model_fields(Visitor& visit, Config& c) {
+  visit(kTaskKey, c.task);
+  visit(kModelKey, c.model);
+}
 
 // A whole experiment. DataConfig has two lists of strings, `train` and `held_out`, for the files
 // and folders: --data sets them.
@@ -24,11 +34,10 @@ struct Experiment {
 
 template <typename Visitor, typename ModelConfig, typename DataConfig>
 void fields(Visitor& visit, Experiment<ModelConfig, DataConfig>& c) {
-  visit(kTaskKey, c.task);
-  visit(kModelKey, c.model);
-  visit({"data", "What it is trained and measured on"}, c.data);
-  visit({"train", "How it is trained"}, c.train);
-  visit({"eval", "How it is measured"}, c.eval);
+  model_fields(visit, c);
+  visit(kDataKey, c.data);
+  visit(kTrainKey, c.train);
+  visit(kEvalKey, c.eval);
 }
 
 // The registered tasks whose models can be trained and evaluated: "bert, imagenet, language".
@@ -43,8 +52,7 @@ struct ModelOnly {
 
 template <typename Visitor, typename ModelConfig>
 void fields(Visitor& visit, ModelOnly<ModelConfig>& c) {
-  visit(kTaskKey, c.task);
-  visit(kModelKey, c.model);
+  model_fields(visit, c);
   for (const char* key : {"data", "train", "eval"}) {
     visit.refuse(key,
                  fmt::format("models of the task {} cannot be trained or evaluated yet; those of "

@@ -117,17 +117,17 @@ std::string key_table(const Settings& settings) {
   const std::vector<ListedKey> keys = settings.keys();
   const std::vector<ListedKey> defaults = entry_of(entries, settings.task()).keys();
   std::string text;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const ListedKey& key = keys[i];
+  for (const ListedKey& key : keys) {
     if (key.is_table()) {
       text += fmt::format("\n[{}] {}\n", key.path, key.meaning);
       continue;
     }
-    const bool is_default = key.value == defaults[i].value;
+    const ListedKey& usual = *std::ranges::find(defaults, key.kind, &ListedKey::kind);
+    const bool is_default = key.value == usual.value;
     const std::string value = key.value.empty() ? "" : "=" + key.value;
     text += fmt::format("  {}{}  ({}; {})\n      {}\n", key.path, value,
-                        is_default ? "the default" : "default " + or_not_set(defaults[i].value),
-                        key.type, key.meaning);
+                        is_default ? "the default" : "default " + or_not_set(usual.value), key.type,
+                        key.meaning);
   }
   return text;
 }

@@ -89,8 +89,7 @@ class TaskSettings : public Settings {
   // By value: the list of fields is one for reading and for writing.
   static std::string model_text_of(Config config) {
     ConfigWriter writer;
-    writer("task", config.task);
-    writer("model", config.model);
+    model_fields(writer, config);
     return writer.text();
   }
 
