@@ -22,8 +22,6 @@ constexpr uint16_t kExtra64 = 1;
 constexpr uint16_t kStored = 0, kDeflated = 8;
 constexpr uint16_t kEncrypted = 1;
 
-// Weights hardly shrink; what expands more than this is made to fill the memory.
-constexpr uint64_t kMaxExpansion = 100;
 // zlib counts in 32 bits.
 constexpr uint64_t kMaxDeflatedSize = uint64_t{1} << 31;
 
@@ -119,7 +117,8 @@ void read_zip64_extra(std::string_view extra, Listed& listed, const std::string&
 }
 
 // The entry at the front of the rest of the directory, which moves on.
-Listed read_central_header(std::string_view& rest, const std::string& file_name) {
+Listed read_central_header(std::string_view& rest, const std::string& file_name,
+                           uint64_t max_expansion) {
   if (rest.size() < kCentralSize || get<uint32_t>(rest, 0) != kCentralHeader) {
     fail("{}: zip directory is broken", file_name);
   }
@@ -143,9 +142,9 @@ Listed read_central_header(std::string_view& rest, const std::string& file_name)
   if (method == kStored && listed.entry.size != listed.entry.packed_size) {
     fail("{} is stored in {} bytes and has {}", entry, listed.entry.packed_size, listed.entry.size);
   }
-  if (listed.entry.size / kMaxExpansion > listed.entry.packed_size) {
+  if (listed.entry.size / max_expansion > listed.entry.packed_size) {
     fail("{} expands from {} bytes to {}, more than {} times", entry, listed.entry.packed_size,
-         listed.entry.size, kMaxExpansion);
+         listed.entry.size, max_expansion);
   }
   const uint64_t larger = std::max(listed.entry.size, listed.entry.packed_size);
   if (method == kDeflated && larger > kMaxDeflatedSize) {
@@ -194,12 +193,12 @@ std::string inflate_all(std::string_view packed, uint64_t size, std::string_view
 
 }  // namespace
 
-Zip::Zip(Bytes file) : file_(std::move(file)) {
+Zip::Zip(Bytes file, uint64_t max_expansion) : file_(std::move(file)) {
   const Directory directory = find_directory(file_);
   std::string_view rest = file_.data.substr(directory.offset, directory.size);
   std::vector<Listed> listed;
   for (uint64_t i = 0; i < directory.num_entries; ++i) {
-    listed.push_back(read_central_header(rest, file_.name));
+    listed.push_back(read_central_header(rest, file_.name, max_expansion));
   }
   if (!rest.empty()) fail("{}: zip directory has {} bytes too many", file_.name, rest.size());
 

@@ -14,7 +14,8 @@ namespace perceiver {
 
 class Zip {
  public:
-  explicit Zip(Bytes file);
+  // Entries that expand to more than so many times their size are refused; weights hardly shrink.
+  explicit Zip(Bytes file, uint64_t max_expansion = 100);
 
   struct Entry {
     uint64_t offset = 0;  // of the bytes in the file

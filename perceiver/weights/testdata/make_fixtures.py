@@ -112,6 +112,13 @@ def write_torch_files():
                 entry.write(data)
 
 
+def write_arrays() -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.savez_compressed(HERE / "packed.npz", x=x, mask=np.ones(5000, bool))
+    np.savez(HERE / "stored.npz", x=x, y=np.arange(3))
+
+
 if __name__ == "__main__":
+    write_arrays()
     write_pickles()
     write_torch_files()
