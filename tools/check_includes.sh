@@ -13,10 +13,11 @@ declare -A may=(
   [nn]="core kernels"
   [model]="core kernels nn"
   [data]="core"
+  [ranks]="core"
   [modalities]="core nn model"
   [tasks]="core kernels nn model weights media data modalities"
   [zoo]="core nn model weights modalities tasks"
-  [train]="core kernels data nn weights tasks optim zoo"
+  [train]="core kernels data nn ranks weights tasks optim zoo"
   [bench]="core nn model weights tasks zoo train"
   [perceiver.h]="core media tasks zoo"  # the header that has what a user needs
 )

@@ -1,0 +1,57 @@
+// Which rank is to blame when a run of several ends: each answers the others' roll call, whatever
+// its own work, and hears of the error that another one ends with.
+#pragma once
+
+#include <c10/util/intrusive_ptr.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace c10d {
+class Store;
+}
+
+namespace perceiver {
+
+class Watch {
+ public:
+  // Called once, by a thread of its own, when another rank has said why it ends.
+  using OnError = std::function<void(const std::string& message)>;
+
+  // The store must be this object's alone, or one that several threads may use at once.
+  Watch(c10::intrusive_ptr<c10d::Store> store, int64_t rank, int64_t size, OnError on_error);
+  ~Watch();
+  Watch(const Watch&) = delete;
+
+  // Before each operation of all ranks together: who has begun fewer is late.
+  void count_operation() { ++operations_; }
+
+  // Tells the others why this rank ends, unless another has told them before.
+  void report(const std::string& message);
+
+  // Why an operation of all ranks has failed, with the rank at fault; takes up to two seconds.
+  // `what` is what the operation itself says.
+  std::string reason(const std::string& what);
+
+ private:
+  void work();
+  std::string told() const;      // by another rank; empty: nothing
+  std::string absent_or_late();  // empty: all are here, as far as this one
+
+  c10::intrusive_ptr<c10d::Store> store_;
+  int64_t rank_, size_;
+  OnError on_error_;
+  std::atomic<int64_t> operations_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+// To end all: what a rank says, or whoever started it (as rank -1).
+void post_error(c10d::Store& store, int64_t rank, const std::string& message);
+
+// What any but `rank` has posted; empty: nothing.
+std::string posted_error(c10d::Store& store, int64_t rank);
+
+}  // namespace perceiver
