@@ -10,6 +10,7 @@ required=(build-essential cmake ninja-build python3 python3-venv
           libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev
           libsentencepiece-dev libpng-dev libjpeg-dev zlib1g-dev)
 optional=(ccache clang-format  # a faster second build; the formatting check
+          libboost-dev libssl-dev  # perceiver serve
           pkg-config libavformat-dev libavcodec-dev libswscale-dev libswresample-dev libavutil-dev)
 torch_version=2.13.0
 oldest_torch=2.11
