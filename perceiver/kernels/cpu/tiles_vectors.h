@@ -10,6 +10,7 @@
 #endif
 
 #include "perceiver/kernels/cpu/tiles.h"
+#include "perceiver/kernels/norm/epsilon.h"
 
 #ifndef __clang__  // GCC 12 says it of its own intrinsics
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -26,7 +27,7 @@ constexpr int kVectorBytes = 32, kTileRows = 4;
 constexpr int kVectorBytes = 16, kTileRows = 4;
 #endif
 constexpr int kLanes = kVectorBytes / 4;
-constexpr float kEpsilon = 1e-5f;  // LayerNorm's
+constexpr auto kEpsilon = static_cast<float>(kNormEpsilon);
 
 typedef float Vec __attribute__((vector_size(kVectorBytes)));
 typedef int32_t IntVec __attribute__((vector_size(kVectorBytes)));

@@ -7,6 +7,7 @@
 #include "perceiver/kernels/cuda/quad.h"
 #include "perceiver/kernels/linear/gemm_sm90.h"
 #include "perceiver/kernels/linear/gemm_sm90_tile.h"
+#include "perceiver/kernels/norm/epsilon.h"
 
 namespace perceiver::hopper {
 
@@ -45,7 +46,7 @@ struct RowNorm {
 // From the moments of a row's parts. Means are taken from the first one on, so that a large one
 // does not cost digits.
 __device__ inline RowNorm norm_of(const RowMoments& moments, int channels, int64_t row) {
-  constexpr float kEpsilon = 1e-5f;
+  constexpr auto kEpsilon = static_cast<float>(kNormEpsilon);
   const auto* const parts = reinterpret_cast<const float2*>(moments.data + row * moments.parts);
   const float origin = parts[0].x, share = 1.0f / static_cast<float>(channels);
   float sum = 0, squares = 0;

@@ -7,6 +7,7 @@
 #include "perceiver/kernels/linear/gemm_sm90_finish.h"
 #include "perceiver/kernels/linear/narrow_mlp_sm90.h"
 #include "perceiver/kernels/linear/narrow_mlp_sm90_tile.h"
+#include "perceiver/kernels/norm/epsilon.h"
 
 namespace perceiver::hopper {
 
@@ -67,7 +68,7 @@ struct MlpRows {
   // `share` is 1 / channels. Sums are taken from a number on that is near the mean, that of 32
   // channels, so that a large mean does not cost digits.
   __device__ __forceinline__ MlpNorm norm(int half, int channels, float share) const {
-    constexpr float kEpsilon = 1e-5f;
+    constexpr auto kEpsilon = static_cast<float>(kNormEpsilon);
     float first = 0;
     each_word(wide[half][0], 0, [&](uint32_t word, int channel) {
       const float2 x = halves_of<T>(word);

@@ -1,11 +1,12 @@
 #include "perceiver/kernels/cuda/pack.h"
+#include "perceiver/kernels/norm/epsilon.h"
 #include "perceiver/kernels/norm/normalise.h"
 
 namespace perceiver {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr float kEpsilon = 1e-5f;
+constexpr auto kEpsilon = static_cast<float>(kNormEpsilon);
 constexpr int64_t kMostRows = int64_t{1} << 31;  // kernels count in 32 bits, which divide faster
 
 // How T threads hold a row of up to T * kItems * V channels: thread t has the packs t, t + T, ...

@@ -1,13 +1,14 @@
 #include <algorithm>
 
 #include "perceiver/kernels/cuda/sum_parts.h"
+#include "perceiver/kernels/norm/epsilon.h"
 #include "perceiver/kernels/norm/held_row.h"
 #include "perceiver/kernels/norm/training_kernels.h"
 
 namespace perceiver {
 namespace {
 
-constexpr float kEpsilon = 1e-5f;
+constexpr auto kEpsilon = static_cast<float>(kNormEpsilon);
 constexpr unsigned kThreads = 256;  // that a block has about
 constexpr int kProcessors = 132;    // of an H200: the gradient has blocks for each
 

@@ -2,12 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include "perceiver/kernels/norm/epsilon.h"
 #include "perceiver/kernels/norm/training_rows_torch.h"
 
 namespace perceiver {
 namespace {
-
-constexpr double kEpsilon = 1e-5;  // LayerNorm's
 
 Tensor padded_to(const Tensor& x, int64_t channels) {
   return x.size(1) == channels ? x : at::constant_pad_nd(x, {0, channels - x.size(1)});
@@ -41,7 +40,7 @@ NormedRows layer_norm_rows(const RowTerms& terms, const Tensor& scale, const Ten
   NormedRows rows;
   rows.z = plain_sum(terms);
   const auto [normed, mean, rstd] =
-      at::native_layer_norm(rows.z.to(wide(rows.z)), {rows.z.size(1)}, scale, offset, kEpsilon);
+      at::native_layer_norm(rows.z.to(wide(rows.z)), {rows.z.size(1)}, scale, offset, kNormEpsilon);
   rows.normed = padded_to(normed.to(dtype), padded);
   rows.mean = mean.view(-1), rows.rstd = rstd.view(-1);
   return rows;
