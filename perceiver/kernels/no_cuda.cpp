@@ -73,7 +73,7 @@ bool cuda_scores_take(at::ScalarType) { return false; }
 
 Tensor cuda_softmax(const Tensor&, const Tensor&, double) { refuse(); }
 
-void cuda_weights_again(const Tensor&, const Tensor&, const Tensor&, double) { refuse(); }
+void cuda_recompute_weights(const Tensor&, const Tensor&, const Tensor&, double) { refuse(); }
 
 void cuda_score_gradient(const Tensor&, const Tensor&, const Tensor&, double) { refuse(); }
 

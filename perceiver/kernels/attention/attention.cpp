@@ -8,6 +8,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/kernels/attention/attention_kernels.h"
+#include "perceiver/kernels/attention/query_blocks.h"
 
 namespace perceiver {
 namespace {
@@ -108,21 +109,17 @@ std::vector<std::string> attention_refusals(const AttentionCase& c) {
 }
 
 void check_attention(const AttentionInputs& in, const Tensor& out, std::string_view kernel) {
-  // A few queries at a time: the scores of all might not fit.
-  constexpr int64_t kMostScores = 1 << 24;
-  const int64_t scores_per_query = std::max<int64_t>(1, in.q.size(0) * in.q.size(1) * in.k.size(2));
-  const int64_t step = std::max<int64_t>(1, kMostScores / scores_per_query);
+  const int64_t block = queries_of_block(kScoresOfLook, in.q.size(0) * in.q.size(1) * in.k.size(2));
   at::NoGradGuard no_grad;
   double difference = 0.0, largest = 1e-3;
-  for (int64_t first = 0; first < in.q.size(2); first += step) {
-    const int64_t count = std::min(step, in.q.size(2) - first);
-    AttentionInputs part = in;
-    part.q = in.q.narrow(2, first, count);
-    const Tensor expected = attend_reference(part);
-    const Tensor apart = (out.narrow(2, first, count) - expected).abs().max();
+  for_each_block(in.q.size(2), block, [&](int64_t begin, int64_t count) {
+    AttentionInputs some = in;
+    some.q = in.q.narrow(2, begin, count);
+    const Tensor expected = attend_reference(some);
+    const Tensor apart = (out.narrow(2, begin, count) - expected).abs().max();
     difference = std::max(difference, apart.isnan().item<bool>() ? INFINITY : apart.item<double>());
     largest = std::max(largest, expected.abs().max().item<double>());
-  }
+  });
   const double allowed = check_tolerance(in.q.scalar_type()) * largest;
   if (difference > allowed) {
     fail(

@@ -7,12 +7,12 @@
 #include <cmath>
 
 #include "perceiver/core/error.h"
+#include "perceiver/kernels/attention/query_blocks.h"
 
 namespace perceiver {
 namespace {
 
-constexpr int64_t kMostScores = 1 << 24;  // held at once
-constexpr int64_t kMostCells = 256;       // of a row, for comparing rows
+constexpr int64_t kMostCells = 256;  // of a row, for comparing rows
 
 // Rows [begin, begin + count) of the map: float [count, M].
 Tensor rows(const AttentionInputs& in, int64_t begin, int64_t count, const MapOptions& options) {
@@ -33,13 +33,11 @@ Tensor rows(const AttentionInputs& in, int64_t begin, int64_t count, const MapOp
 
 // Calls see(begin, rows [count, M]) for all rows, a block at a time.
 template <typename See>
-void for_each_block(const AttentionInputs& in, const MapOptions& options, const See& see) {
-  const int64_t queries = in.q.size(2), heads = options.head ? 1 : in.q.size(1);
-  const int64_t block = std::clamp<int64_t>(
-      kMostScores / std::max<int64_t>(1, heads * in.k.size(2)), 1, std::max<int64_t>(1, queries));
-  for (int64_t begin = 0; begin < queries; begin += block) {
-    see(begin, rows(in, begin, std::min(block, queries - begin), options));
-  }
+void for_rows(const AttentionInputs& in, const MapOptions& options, const See& see) {
+  const int64_t heads = options.head ? 1 : in.q.size(1);
+  for_each_block(
+      in.q.size(2), queries_of_block(kScoresOfLook, heads * in.k.size(2)),
+      [&](int64_t begin, int64_t count) { see(begin, rows(in, begin, count, options)); });
 }
 
 // rows [n, M] -> [n, cells]: sums over at most kMostCells cells of the grid, so that neighbouring
@@ -86,7 +84,7 @@ Tensor mix_attention(const AttentionInputs& in, const Tensor& weights, const Map
   check_shape(weights, {kAny, in.q.size(2)}, "weights");
   const Tensor mixed = weights.to(in.q.device(), at::kFloat);
   Tensor maps = at::zeros({weights.size(0), in.k.size(2)}, mixed.options());
-  for_each_block(in, options, [&](int64_t begin, const Tensor& rows) {
+  for_rows(in, options, [&](int64_t begin, const Tensor& rows) {
     maps.addmm_(mixed.narrow(1, begin, rows.size(0)), rows);
   });
   return maps.cpu();
@@ -95,9 +93,8 @@ Tensor mix_attention(const AttentionInputs& in, const Tensor& weights, const Map
 Clusters cluster_attention(const AttentionInputs& in, const ClusterOptions& clusters,
                            const MapOptions& options) {
   std::vector<Tensor> blocks;
-  for_each_block(in, options, [&](int64_t, const Tensor& rows) {
-    blocks.push_back(in_cells(rows, clusters).cpu());
-  });
+  for_rows(in, options,
+           [&](int64_t, const Tensor& rows) { blocks.push_back(in_cells(rows, clusters).cpu()); });
   const Tensor points = at::cat(blocks);
   const Tensor group = k_means(points, std::min(clusters.groups, points.size(0)), clusters.seed);
 

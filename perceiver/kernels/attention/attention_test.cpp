@@ -186,6 +186,8 @@ TEST(AttendHopper, IsAsExactAsTheDefinition) {
     expect_as_exact_as_definition(in, "hopper");
     in.kv_mask = at::rand({2, 999}, at::kCUDA) < 0.7;
     expect_as_exact_as_definition(in, "hopper");
+    in.kv_mask[0].fill_(false);
+    expect_as_exact_as_definition(in, "hopper");
   }
 }
 

@@ -8,17 +8,18 @@
 #include <cmath>
 #include <limits>
 
+#include "perceiver/kernels/attention/query_blocks.h"
 #include "perceiver/kernels/attention/score_blocks_torch.h"
 
 namespace perceiver {
 namespace {
 
 // The attention weights of some queries, [B, H, n, M].
-Tensor weights_again(const AttentionInputs& in, const Tensor& q, const Tensor& log_sum,
-                     double scale) {
+Tensor recompute_weights(const AttentionInputs& in, const Tensor& q, const Tensor& log_sum,
+                         double scale) {
   Tensor scores = at::matmul(q, in.k.transpose(2, 3));
   if (cuda_scores_take(scores)) {
-    cuda_weights_again(scores, in.kv_mask, log_sum, scale);
+    cuda_recompute_weights(scores, in.kv_mask, log_sum, scale);
     return scores;
   }
   scores.mul_(scale);
@@ -26,14 +27,17 @@ Tensor weights_again(const AttentionInputs& in, const Tensor& q, const Tensor& l
     const Tensor hidden = in.kv_mask.logical_not().view({q.size(0), 1, 1, in.k.size(2)});
     scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());
   }
-  return scores.sub_(log_sum.unsqueeze(-1)).exp_();
+  // Of a query without keys the scores are -inf, too: exp(-inf - inf) gives it weights of 0.
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Tensor from = log_sum.masked_fill(log_sum == -kInfinity, kInfinity);
+  return scores.sub_(from.unsqueeze(-1)).exp_();
 }
 
-// d softmax: what a weight gains over the mean gain of its query, from what it gains.
-Tensor score_gradient(const Tensor& weights, const Tensor& along, Tensor gains, double scale) {
-  if (!cuda_scores_take(gains)) return gains.sub_(along.unsqueeze(-1)).mul_(weights).mul_(scale);
-  cuda_score_gradient(weights, along, gains, scale);
-  return gains;
+// dS = P (dP - delta) scale, in the memory of dP, the gradient of the weights P.
+Tensor score_gradient(const Tensor& p, const Tensor& delta, Tensor dp, double scale) {
+  if (!cuda_scores_take(dp)) return dp.sub_(delta.unsqueeze(-1)).mul_(p).mul_(scale);
+  cuda_score_gradient(p, delta, dp, scale);
+  return dp;
 }
 
 struct AttendFunction : torch::autograd::Function<AttendFunction> {
@@ -66,10 +70,8 @@ struct AttendFunction : torch::autograd::Function<AttendFunction> {
 }  // namespace
 
 int64_t queries_at_once(const AttentionCase& c) {
-  // What a CPU's last cache holds, and what fills a GPU.
-  const int64_t most_scores = c.device.is_cuda() ? int64_t{1} << 28 : 1 << 22;
-  const int64_t scores_of_query = c.batch * c.heads * c.keys;
-  return std::max<int64_t>(1, most_scores / std::max<int64_t>(1, scores_of_query));
+  return queries_of_block(c.device.is_cuda() ? kScoresOfGpu : kScoresOfCpu,
+                          c.batch * c.heads * c.keys);
 }
 
 int64_t queries_at_once(const AttentionInputs& in) {
@@ -82,23 +84,19 @@ int64_t queries_at_once(const AttentionInputs& in) {
 AttentionGradients attention_gradients(const AttentionInputs& in, const AttentionResult& result,
                                        const Tensor& grad) {
   at::NoGradGuard no_grad;
-  const int64_t queries = in.q.size(2);
   const double scale = 1.0 / std::sqrt(static_cast<double>(in.q.size(3)));
-  const int64_t block = queries_at_once(in);
   AttentionGradients g{at::empty_like(in.q), at::zeros_like(in.k, at::kFloat),
                        at::zeros_like(in.v, at::kFloat)};
-  for (int64_t begin = 0; begin < queries; begin += block) {
-    const auto rows = [&](const Tensor& x) {
-      return x.narrow(2, begin, std::min(block, queries - begin));
-    };
+  for_each_block(in.q.size(2), queries_at_once(in), [&](int64_t begin, int64_t count) {
+    const auto rows = [&](const Tensor& x) { return x.narrow(2, begin, count); };
     const Tensor q = rows(in.q), dout = rows(grad);
-    const Tensor p = weights_again(in, q, rows(result.log_sum), scale);
+    const Tensor p = recompute_weights(in, q, rows(result.log_sum), scale);
     g.v.add_(at::matmul(p.transpose(2, 3), dout));
-    const Tensor along = (dout * rows(result.out)).sum(-1, /*keepdim=*/false, at::kFloat);
-    const Tensor ds = score_gradient(p, along, at::matmul(dout, in.v.transpose(2, 3)), scale);
+    const Tensor delta = (dout * rows(result.out)).sum(-1, /*keepdim=*/false, at::kFloat);
+    const Tensor ds = score_gradient(p, delta, at::matmul(dout, in.v.transpose(2, 3)), scale);
     rows(g.q).copy_(at::matmul(ds, in.k));
     g.k.add_(at::matmul(ds.transpose(2, 3), q));
-  }
+  });
   g.k = g.k.to(in.k.scalar_type());
   g.v = g.v.to(in.v.scalar_type());
   return g;

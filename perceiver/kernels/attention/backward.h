@@ -6,8 +6,10 @@ namespace perceiver {
 
 // What a forward pass leaves for its backward pass.
 struct AttentionResult {
-  Tensor out;      // [B, H, N, V]
-  Tensor log_sum;  // [B, H, N], float32: log of the sum of each query's exponentials
+  Tensor out;  // [B, H, N, V]
+  // [B, H, N], float32: the logarithm of each query's sum of exp(scale q k); -inf, the logarithm of
+  // 0, for a query without any key. Every kernel keeps to that.
+  Tensor log_sum;
 };
 
 // Queries whose scores may exist at one time.

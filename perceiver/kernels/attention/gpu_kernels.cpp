@@ -9,6 +9,7 @@
 #include "perceiver/kernels/attention/backward.h"
 #include "perceiver/kernels/attention/few_keys_torch.h"
 #include "perceiver/kernels/attention/narrow_heads_sm90_torch.h"
+#include "perceiver/kernels/attention/query_blocks.h"
 #include "perceiver/kernels/attention/score_blocks_torch.h"
 #include "perceiver/kernels/attention/wide_attention.h"
 #include "perceiver/kernels/attention/wide_heads_sm90_torch.h"
@@ -82,16 +83,14 @@ std::string attend_blocks_refusal(const AttentionCase& c) {
 }
 
 static AttentionResult forward_in_blocks(const AttentionInputs& in) {
-  const int64_t queries = in.q.size(2), block = queries_at_once(in);
   const double scale = 1.0 / std::sqrt(static_cast<double>(in.q.size(3)));
   const Tensor keys = in.k.transpose(2, 3);
   std::vector<Tensor> outs, sums;
-  for (int64_t begin = 0; begin < queries; begin += block) {
-    const Tensor q = in.q.narrow(2, begin, std::min(block, queries - begin));
-    const Tensor weights = at::matmul(q, keys).contiguous();
+  for_each_block(in.q.size(2), queries_at_once(in), [&](int64_t begin, int64_t count) {
+    const Tensor weights = at::matmul(in.q.narrow(2, begin, count), keys).contiguous();
     sums.push_back(cuda_softmax(weights, in.kv_mask, scale));
     outs.push_back(at::matmul(weights, in.v));
-  }
+  });
   return {at::cat(outs, 2), at::cat(sums, 2)};
 }
 

@@ -47,8 +47,8 @@ Tensor cuda_softmax(const Tensor& scores, const Tensor& kv_mask, double scale) {
   return log_sum;
 }
 
-void cuda_weights_again(const Tensor& scores, const Tensor& kv_mask, const Tensor& log_sum,
-                        double scale) {
+void cuda_recompute_weights(const Tensor& scores, const Tensor& kv_mask, const Tensor& log_sum,
+                            double scale) {
   const c10::cuda::CUDAGuard guard(scores.device());
   const Tensor mask = without_gaps(kv_mask), normalisers = log_sum.contiguous();
   C10_CUDA_CHECK(attention_weights(score_block(scores, mask), static_cast<float>(scale),
@@ -56,12 +56,12 @@ void cuda_weights_again(const Tensor& scores, const Tensor& kv_mask, const Tenso
                                    scores.data_ptr(), c10::cuda::getCurrentCUDAStream()));
 }
 
-void cuda_score_gradient(const Tensor& weights, const Tensor& along, const Tensor& gradient,
+void cuda_score_gradient(const Tensor& weights, const Tensor& delta, const Tensor& gradient,
                          double scale) {
   const c10::cuda::CUDAGuard guard(weights.device());
-  const Tensor delta = along.contiguous();
+  const Tensor deltas = delta.contiguous();
   C10_CUDA_CHECK(score_gradient(score_block(weights, {}), static_cast<float>(scale),
-                                weights.const_data_ptr(), delta.const_data_ptr<float>(),
+                                weights.const_data_ptr(), deltas.const_data_ptr<float>(),
                                 gradient.data_ptr(), c10::cuda::getCurrentCUDAStream()));
 }
 

@@ -12,10 +12,10 @@ bool cuda_scores_take(at::ScalarType dtype);  // on a GPU
 // scores become softmax(scale * scores) -> log_sum
 Tensor cuda_softmax(const Tensor& scores, const Tensor& kv_mask, double scale);
 // scores become the same again, from their log_sum
-void cuda_weights_again(const Tensor& scores, const Tensor& kv_mask, const Tensor& log_sum,
-                        double scale);
-// gradient becomes weights * (gradient - along [B, H, N]) * scale
-void cuda_score_gradient(const Tensor& weights, const Tensor& along, const Tensor& gradient,
+void cuda_recompute_weights(const Tensor& scores, const Tensor& kv_mask, const Tensor& log_sum,
+                            double scale);
+// gradient becomes weights * (gradient - delta [B, H, N]) * scale
+void cuda_score_gradient(const Tensor& weights, const Tensor& delta, const Tensor& gradient,
                          double scale);
 
 }  // namespace perceiver

@@ -222,8 +222,8 @@ class StreamCall {
                    out + query * out_.stride(2));
       if (all.along) finish_places(head * queries_ + query, i, all, factor);
       if (log_sum_) {
-        log_sum_[head * queries_ + query] =
-            (all.maximum[i] + (all.sum[i] > 0.0f ? std::log2(all.sum[i]) : 0.0f)) / kLog2E;
+        // Of no key log2(0), -inf.
+        log_sum_[head * queries_ + query] = (all.maximum[i] + std::log2(all.sum[i])) / kLog2E;
       }
     }
   }

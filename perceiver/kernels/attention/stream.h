@@ -38,7 +38,7 @@ struct StreamInputs {
 
 // -> [B, H, N, V], in memory [B, N, H, V]; of keys of a grid V is their content and their
 // positions. A query with no key to attend to gets zeros. Where `log_sum` is given it becomes the
-// logarithm of each query's sum of exponentials, [B, H, N].
+// log_sum of AttentionResult (backward.h), [B, H, N].
 Tensor attend_stream(const StreamInputs& inputs, Tensor* log_sum = nullptr);
 
 // What an attention that is computed by this, and not by way of attend(), is counted as.

@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "perceiver/kernels/attention/query_blocks.h"
 #include "perceiver/kernels/attention/wide_heads_sm90_torch.h"
 
 namespace perceiver {
 namespace {
 
-// Scores that exist at one time where no kernel streams.
-constexpr int64_t kMostScores = int64_t{1} << 29;
-
 constexpr double kNone = -std::numeric_limits<double>::infinity();  // the score of no key
 
-int64_t queries_of_block(int64_t batch, int64_t keys) {
-  return std::max<int64_t>(1, kMostScores / std::max<int64_t>(1, batch * padded_channels(keys)));
+int64_t block_of(int64_t batch, int64_t keys) {
+  return queries_of_block(kScoresOfWide, batch * padded_channels(keys));
 }
 
 // A block of queries at a time by plain products. Keys become whole eights, as channels are: rows
@@ -24,22 +22,20 @@ int64_t queries_of_block(int64_t batch, int64_t keys) {
 Tensor attend_in_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
                         double scale) {
   const int64_t queries = q.size(1), keys = k.size(1), more = padded_channels(keys) - keys;
-  const int64_t block = queries_of_block(q.size(0), keys);
   const auto filled = [&](const Tensor& x) {
     return at::cat({x, x.new_zeros({x.size(0), more, x.size(2)})}, 1);
   };
   const Tensor all_keys = more > 0 ? filled(k) : k;
   const Tensor all_values = more == 0 ? v : v.is_same(k) ? all_keys : filled(v);
   Tensor out = at::empty({q.size(0), queries, v.size(2)}, q.options());
-  for (int64_t begin = 0; begin < queries; begin += block) {
-    const int64_t count = std::min(block, queries - begin);
+  for_each_block(queries, block_of(q.size(0), keys), [&](int64_t begin, int64_t count) {
     Tensor scores = at::bmm(q.narrow(1, begin, count), all_keys.transpose(1, 2)).mul_(scale);
     if (kv_mask.defined()) {
       scores.narrow(2, 0, keys).masked_fill_(kv_mask.unsqueeze(1).logical_not(), kNone);
     }
     if (more > 0) scores.narrow(2, keys, more).fill_(kNone);
     out.narrow(1, begin, count).copy_(at::bmm(scores.softmax(-1), all_values));
-  }
+  });
   if (!kv_mask.defined()) return out;
   return at::where(kv_mask.any(1).view({-1, 1, 1}), out, out.new_zeros({}));
 }
@@ -70,7 +66,7 @@ std::string_view wide_name(const Tensor& q, const Tensor& k, const Tensor& v) {
 }
 
 int64_t wide_block_scores(const AttentionCase& c) {
-  return c.batch * std::min(c.queries, queries_of_block(c.batch, c.keys)) * padded_channels(c.keys);
+  return c.batch * std::min(c.queries, block_of(c.batch, c.keys)) * padded_channels(c.keys);
 }
 
 Tensor attend_wide(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,

@@ -19,7 +19,7 @@ struct HopperAttention {
   const void* v = nullptr;           // [B, M, V]; the same as k: each tile is read once
   void* out = nullptr;               // [B, N, V]; a query whose keys are all hidden gets zeros
   const uint8_t* kv_mask = nullptr;  // [B, M], 1: there is an element; null: all are there
-  float* log_sum_exp = nullptr;      // [B, N] or null; +infinity for a query without keys
+  float* log_sum_exp = nullptr;      // [B, N] or null; -infinity for a query without keys
   void* workspace = nullptr;         // attention_hopper_workspace() bytes, 16-byte aligned
   bool bfloat16 = true;              // else float16; sums are float32 in both
   int64_t batch = 1, queries = 0, keys = 0;  // B, N, M

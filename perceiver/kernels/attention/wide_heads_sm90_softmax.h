@@ -34,10 +34,10 @@ __device__ __forceinline__ float exp2_fast(float x) {
   return y;
 }
 
-// Of the scores in natural units; a query without keys gives exp(score - it) = 0.
+// Of the scores in natural units; -infinity for a query without keys.
 __device__ __forceinline__ float log_sum_exp(float top, float total, float scale_log2) {
   constexpr float kLog2 = 0.6931471805599453f;
-  return total > 0.0f ? (top * scale_log2 + log2f(total)) * kLog2 : INFINITY;
+  return total > 0.0f ? (top * scale_log2 + log2f(total)) * kLog2 : -INFINITY;
 }
 
 // The running softmax of a thread's two rows. `total` is of the thread's own columns.

@@ -15,7 +15,7 @@ constexpr int64_t kMostHopperChannels = 328;  // of keys, and of values, that a 
 std::string cuda_hopper_refusal(const AttentionCase& c);
 
 // kv_mask [B, M] or undefined -> [B, N, V rounded up to 8]; where `log_sum` is given it becomes
-// [B, N], float32.
+// the log_sum of AttentionResult (backward.h), [B, N].
 Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
                           double scale, Tensor* log_sum);
 // The same into rows of `out` [B, N, V rounded up to 8], which are on 16 bytes.
