@@ -37,6 +37,4 @@ while IFS= read -r source; do
     -isystem .deps/torch/include/torch/csrc/api/include -isystem "$cuda" \
     -c "$source" -o "$objects/object.o"
 done < <(find perceiver/kernels -name '*_torch.cpp' | sort
-         echo perceiver/kernels/optimizer/parameter_table.cpp
-         echo perceiver/model/recorded.cpp
-         echo perceiver/train/recorded_pass.cpp)
+         echo perceiver/kernels/optimizer/parameter_table.cpp)

@@ -3,22 +3,20 @@
 #include <torch/nn/module.h>
 
 #include <functional>
-#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/graph_recorder.h"
 
 namespace perceiver {
 
 // A forward pass that a GPU is told once and repeats: the third call with the same sizes records
-// its kernels as a CUDA graph, later ones replay it without the time to launch them one by one.
-// Where that cannot be (on a CPU, with gradients, while somebody observes attention), it is called.
+// it. Where that cannot be (on a CPU, with gradients, while somebody observes attention), it is
+// called.
 class RecordedForward {
  public:
   using Forward = std::function<Tensor(const std::vector<Tensor>& inputs)>;
-
-  RecordedForward();
-  ~RecordedForward();
 
   // forward(inputs), which depends on them and on the module's parameters alone. Inputs may be
   // undefined.
@@ -26,8 +24,9 @@ class RecordedForward {
                     const Forward& forward);
 
  private:
-  class Recordings;
-  std::unique_ptr<Recordings> recordings_;
+  std::mutex mutex_;  // held until a replay's output is copied
+  std::vector<Tensor> parameters_;
+  GraphRecorder recorder_;
 };
 
 }  // namespace perceiver
