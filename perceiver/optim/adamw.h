@@ -11,7 +11,7 @@ class AdamW : public Optimizer {
 
  private:
   void apply(std::vector<Tensor> updates, double learning_rate) override;
-  bool is_lamb() const override { return false; }
+  std::optional<FusedStep> fused_step() const override { return FusedStep::kAdamW; }
 };
 
 }  // namespace perceiver

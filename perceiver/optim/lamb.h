@@ -12,7 +12,7 @@ class Lamb : public Optimizer {
 
  private:
   void apply(std::vector<Tensor> updates, double learning_rate) override;
-  bool is_lamb() const override { return true; }
+  std::optional<FusedStep> fused_step() const override { return FusedStep::kLamb; }
 };
 
 }  // namespace perceiver

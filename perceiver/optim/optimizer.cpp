@@ -44,11 +44,13 @@ std::vector<Tensor> Optimizer::gradients() const {
 FusedOptimizer* Optimizer::fused(double clip) {
   if (fused_clip_ == clip) return fused_.get();
   fused_clip_ = clip;
+  const std::optional<FusedStep> step = fused_step();
+  if (!step) return nullptr;
   std::vector<FusedParameter> parameters;
   for (size_t i = 0; i < values_.size(); ++i) {
     parameters.push_back({values_[i], first_[i], second_[i], is_decayed(names_[i])});
   }
-  fused_ = FusedOptimizer::make(parameters, {is_lamb(), options_.beta1, options_.beta2,
+  fused_ = FusedOptimizer::make(parameters, {*step, options_.beta1, options_.beta2,
                                              options_.epsilon, options_.weight_decay, clip});
   return fused_.get();
 }

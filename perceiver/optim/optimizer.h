@@ -52,7 +52,8 @@ class Optimizer {
   // values -= learning_rate * what the rule makes of `updates`, m / (sqrt(v) + epsilon) each, with
   // both moments corrected for their start at zero.
   virtual void apply(std::vector<Tensor> updates, double learning_rate) = 0;
-  virtual bool is_lamb() const = 0;  // else AdamW: which rule the fused kernels follow
+  // The kernels that follow the same rule on a GPU; none: apply() does it there, too.
+  virtual std::optional<FusedStep> fused_step() const { return {}; }
 
   OptimizerOptions options_;
   std::vector<std::string> names_;

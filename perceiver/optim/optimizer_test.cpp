@@ -150,6 +150,25 @@ TEST(FusedOptimizer, GivesWhatThePlainOneGives) {
   }
 }
 
+// Adam without decay: a rule that no kernel knows.
+class Plain : public Optimizer {
+ public:
+  using Optimizer::Optimizer;
+
+ private:
+  void apply(std::vector<Tensor> updates, double learning_rate) override {
+    at::_foreach_add_(values_, updates, -learning_rate);
+  }
+};
+
+TEST(Optimizer, StepsOnAGpuByARuleOfItsOwn) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  const auto ours = ten_steps<Plain>(at::kCUDA, 1.0), expected = ten_steps<Plain>(at::kCPU, 1.0);
+  for (size_t i = 0; i < ours.size(); ++i) {
+    EXPECT_TRUE(at::allclose(ours[i], expected[i], 1e-4, 1e-6)) << i;
+  }
+}
+
 TEST(FusedOptimizer, WritesCopiesInBfloat16) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
   const at::TensorOptions on_gpu = at::kCUDA;

@@ -19,11 +19,14 @@ struct WeightCopy {
   bool current;  // the copy has the weight's values
 };
 
-// A whole step of an optimiser in a few launches (optimizer/optimizer_step.h).
+// The rules that there are kernels for (optimizer/optimizer_step.h).
+enum class FusedStep { kAdamW, kLamb };
+
+// A whole step of an optimiser in a few launches.
 class FusedOptimizer {
  public:
   struct Rule {
-    bool lamb;  // else AdamW
+    FusedStep step;
     double beta1, beta2, epsilon, weight_decay, clip;
   };
 

@@ -37,7 +37,7 @@ class FusedOnDevice : public FusedOptimizer {
  public:
   FusedOnDevice(std::vector<FusedParameter> parameters, const Rule& rule)
       : parameters_(std::move(parameters)),
-        lamb_(rule.lamb),
+        step_(rule.step),
         rule_{rule.beta1, rule.beta2, rule.epsilon, rule.weight_decay, rule.clip} {
     for (size_t i = 0; i < parameters_.size(); ++i) {
       places_[parameters_[i].value.const_data_ptr()] = i;
@@ -53,7 +53,7 @@ class FusedOnDevice : public FusedOptimizer {
     const FusedRates rates = fused_rates(rule_, learning_rate, number);
     C10_CUDA_CHECK(set_rates(table_, &rates, stream));
     const Tensor weight = divisor.to(at::kFloat);
-    const auto run = lamb_ ? lamb_step : adamw_step;
+    const auto run = step_ == FusedStep::kLamb ? lamb_step : adamw_step;
     C10_CUDA_CHECK(run(table_, rule_, weight.const_data_ptr<float>(), stream));
     // What was derived from the parameters must know that they changed.
     for (const FusedParameter& p : parameters_) p.value.unsafeGetTensorImpl()->bump_version();
@@ -105,7 +105,7 @@ class FusedOnDevice : public FusedOptimizer {
   }
 
   std::vector<FusedParameter> parameters_;
-  bool lamb_;
+  FusedStep step_;
   FusedRule rule_;
   Tensor memory_;
   FusedTable table_;
