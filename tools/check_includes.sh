@@ -20,7 +20,8 @@ declare -A may=(
   [train]="core kernels data nn ranks weights tasks optim zoo"
   [bench]="core nn model weights tasks zoo train"
   [http]="core"
-  [serve]="core kernels model weights media modalities tasks zoo http"
+  [page]="core http"
+  [serve]="core kernels model weights media modalities tasks zoo http page"
   [perceiver.h]="core media tasks zoo"  # the header that has what a user needs
 )
 bad=0

@@ -13,7 +13,7 @@ const pair = {
   latents: null,   // their id
   flow: null, flowPicture: null,
   cross: null,     // the pixel that is asked for next
-  answer: null,    // {x, y, right, down, night, left, top}
+  answer: null,    // {x, y, right, down, night}
   costs: {},
   shift: null,     // {from, by} while something is being moved
 };
@@ -24,6 +24,7 @@ let nextPixel = null, asking = false;
 const sizeOf = () => pair.frames[0];
 
 function drawMotion() {
+  showPlay();
   if (!pair.frames || seen.clientWidth === 0) return;
   drawSeen();
   drawFlow();
@@ -36,16 +37,7 @@ function drawSeen() {
   context.drawImage(pair.frames[answer && !pair.shift ? 0 : pair.shown], 0, 0);
   if (pair.shift) return;
   if (answer) {
-    if (answer.night) {
-      context.save();
-      context.fillStyle = "rgb(14 13 22 / 86%)";
-      context.beginPath();  // outside of the tile nothing was read
-      context.rect(0, 0, width, height);
-      context.rect(answer.left, answer.top, answer.night.width, answer.night.height);
-      context.fill("evenodd");
-      context.drawImage(answer.night, answer.left, answer.top);
-      context.restore();
-    }
+    if (answer.night) context.drawImage(answer.night, 0, 0);
     drawAnswer(context, pixel);
   }
   if (pair.cross) drawCross(context, centre(pair.cross), pixel);
@@ -143,7 +135,7 @@ async function askPixel(pixel) {
 function showPixel(content, ms) {
   const [{ x, y, flow: [right, down] }] = content.pixels;
   const { attention } = content;
-  pair.answer = { x, y, right, down, night: attention ? night(attention.rows) : null, left: attention?.left ?? 0, top: attention?.top ?? 0 };
+  pair.answer = { x, y, right, down, night: attention ? nightAround(attention) : null };
   pair.costs.pixel = ms;
   const way = (value, forth, back) => `${Math.abs(value).toFixed(1)} px ${value < 0 ? back : forth}`;
   byId("pixel").replaceChildren(`Pixel ${x}, ${y} moves `, make("b", {}, way(right, "right", "left")), " and ",
@@ -151,6 +143,16 @@ function showPixel(content, ms) {
   byId("seen-text").textContent = attention ? "lit: what this pixel's answer was read from" : "the first frame";
   showCosts();
   drawMotion();
+}
+
+// Outside of the tile nothing was read.
+function nightAround({ left, top, rows }) {
+  const { width, height } = sizeOf();
+  const whole = night(Array.from({ length: height }, () => new Array(width).fill(0)));
+  const context = whole.getContext("2d");
+  context.clearRect(left, top, rows[0].length, rows.length);
+  context.drawImage(night(rows), left, top);
+  return whole;
 }
 
 function showCosts() {
@@ -271,14 +273,13 @@ byId("drag").onclick = () => {
 
 byId("play").onclick = () => {
   pair.playing = !pair.playing || pair.answer !== null;
-  pair.answer = null;  // the frames are looked at again
-  showPlay();
+  pair.answer = null;
+  byId("seen-text").textContent = "the two frames in turn";
   drawMotion();
 };
 
 function showPlay() {
-  byId("play").textContent = pair.playing ? "pause" : "play";
-  byId("play").setAttribute("aria-pressed", String(pair.playing));
+  byId("play").textContent = pair.answer ? "back to the frames" : pair.playing ? "pause" : "play";
 }
 
 setInterval(() => {
@@ -310,7 +311,6 @@ async function takePair(files, names) {
 
 async function openMotion(list) {
   drawWheel(byId("wheel"));
-  showPlay();
   new ResizeObserver(drawMotion).observe(seen);
   const shelf = byId("pair-samples");
   const frames = list.filter((one) => one.kind === "frame").map((one) => one.name).sort();
