@@ -290,7 +290,7 @@ setInterval(() => {
 
 // Frames to take.
 
-async function takePair(files, names) {
+async function takePair(files, names, button) {
   const images = await Promise.all(files.map((file, i) => picture(file, names[i])));
   const [a, b] = [images[0], images[1] ?? images[0]];
   if (a.width !== b.width || a.height !== b.height) {
@@ -300,6 +300,7 @@ async function takePair(files, names) {
   pair.frames = [fitted(a, kLongestSide), fitted(b, kLongestSide)];
   pair.files = small && files.length === 2 ? files : null;
   pair.names = pair.files ? names : ["", ""];
+  press(byId("pair-samples"), button);
   pair.shown = 0;
   pair.cross = null;
   for (const stage of [seen, flowStage]) stage.style.setProperty("--aspect", `${sizeOf().width} / ${sizeOf().height}`);
@@ -324,16 +325,12 @@ async function openMotion(list) {
     const title = group.replace(/^flow-|-frame$/g, "");
     const button = make("button", { type: "button", class: "sample", "aria-pressed": "false", "aria-label": `frames: ${title}`, title },
       make("img", { src: URL.createObjectURL(files[0]), alt: "", height: 54 }));
-    button.onclick = () => {
-      press(shelf, button);
-      motion.work(() => takePair(files, names));
-    };
+    button.onclick = () => motion.work(() => takePair(files, names, button));
     return button;
   }));
   shelf.replaceChildren(...buttons, uploadButton(motion, "Frames of yours, one or two", "image/*", (files) => {
-    press(shelf, null);
     const taken = files.slice(0, 2);
-    motion.work(() => takePair(taken, taken.map((file) => file.name)));
+    motion.work(() => takePair(taken, taken.map((file) => file.name), null));
   }, true));
   motion.changed = () => pair.frames && readPair();
   const first = buttons.find((button) => button.title === "objects") ?? buttons[0];

@@ -35,7 +35,7 @@ function drawEasel() {
   }
 }
 
-async function putOnEasel(name, blob) {
+async function putOnEasel(name, blob, button) {
   const context = sheet.canvas.getContext("2d");
   if (blob) {
     const image = await picture(blob, name);
@@ -49,6 +49,7 @@ async function putOnEasel(name, blob) {
     context.fillRect(0, 0, 384, 384);
     sheet.file = null;
   }
+  press(byId("picture-samples"), button);
   sheet.name = name;
   sheet.undo = [];
   byId("undo").disabled = true;
@@ -198,22 +199,18 @@ async function openPictures(list) {
   const names = list.filter((one) => one.kind === "picture").map((one) => one.name);
   const button = (text, content, put, extra = "") => {
     const made = make("button", { type: "button", class: `sample ${extra}`, "aria-pressed": "false", "aria-label": text, title: text }, content);
-    made.onclick = () => {
-      press(shelf, made);
-      pictures.work(put);
-    };
+    made.onclick = () => pictures.work(() => put(made));
     return made;
   };
   const images = await Promise.all(names.map(async (name) => {
     const blob = await sampleFile(name);
     const title = name.replace(/^pictures-|\.\w+$/g, "");
-    return button(title, make("img", { src: URL.createObjectURL(blob), alt: "", width: 54, height: 54 }), () => putOnEasel(name, blob));
+    return button(title, make("img", { src: URL.createObjectURL(blob), alt: "", width: 54, height: 54 }), (made) => putOnEasel(name, blob, made));
   }));
   shelf.replaceChildren(...images,
-    button("a blank sheet", "blank", () => putOnEasel("a blank sheet", null), "blank"),
+    button("a blank sheet", "blank", (made) => putOnEasel("a blank sheet", null, made), "blank"),
     uploadButton(pictures, "A picture of yours", "image/*", ([file]) => {
-      press(shelf, null);
-      pictures.work(() => putOnEasel(file.name, file));
+      pictures.work(() => putOnEasel(file.name, file, null));
     }));
   pictures.changed = classify;
   const first = images[names.indexOf("pictures-frog.png")] ?? shelf.querySelector("button");

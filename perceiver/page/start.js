@@ -37,14 +37,28 @@ byId("key").addEventListener("submit", (event) => {
   start();
 });
 
+// Which room is being looked at.
+const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+const looking = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (isIntersecting) links.get(target.id).setAttribute("aria-current", "true");
+    else links.get(target.id).removeAttribute("aria-current");
+  }
+}, { rootMargin: "-45% 0px -50% 0px" });
+for (const section of document.querySelectorAll(".room")) looking.observe(section);
+
 // A room begins when it is first looked at, so that the first one need not wait for the last.
 function whenSeen(section, begin) {
   const observer = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    observer.disconnect();
-    begin();
+    if (entries.some((entry) => entry.isIntersecting)) once();
   }, { rootMargin: "100px" });
+  const once = () => {
+    observer.disconnect();
+    links.get(section.id).removeEventListener("click", once);
+    begin();
+  };
   observer.observe(section);
+  links.get(section.id).addEventListener("click", once);
 }
 
 async function loaded() {
@@ -75,16 +89,6 @@ async function start() {
     served.replaceChildren(make("span", { class: "error-text", role: "alert" }, error.message), " ", error.status === 401 ? "" : again);
   }
 }
-
-// Which room is being looked at.
-const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
-const looking = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    if (isIntersecting) links.get(target.id).setAttribute("aria-current", "true");
-    else links.get(target.id).removeAttribute("aria-current");
-  }
-}, { rootMargin: "-45% 0px -50% 0px" });
-for (const section of document.querySelectorAll(".room")) looking.observe(section);
 
 byId("where").textContent = location.host;
 drawDiagram();

@@ -62,6 +62,7 @@ function guess() {
   words.work(async (signal) => {
     await pause(0.12);  // further clicks come
     if (signal.aborted) return;
+    byId("words-time").textContent = "";
     const text = sentence.tokens.map((token) => (token.hidden ? kMask : token.text)).join("");
     const { content, ms } = await whileEncoding(ask("/fill", { body: { text, top: 5, model: words.model }, signal }));
     if (signal.aborted) return;
