@@ -1,6 +1,6 @@
 // Clips: a job on the server, followed by its events, and the film that it leaves.
 
-const clips = new Room("clips", ["/autoencode"]);
+const clips = new Room("clips", "clip", ["/autoencode"]);
 let clip = null;  // {name, blob}
 let clipUrl = "";
 
@@ -50,9 +50,9 @@ function showClip(bytes, result) {
   video.onerror = () => clips.say(["This browser cannot show the film; ", make("a", { href: clipUrl, download: "clip.mp4" }, "keep it"), " and look at it elsewhere."], true);
   video.muted = true;
   if (!calm.matches) video.play().catch(() => {});
-  const parts = ["the clip, and what came back out of the latents"];
+  const parts = ["The clip, and what came back out of its latents"];
   const { psnr = {}, top = [] } = result;
-  for (const [name, value] of Object.entries(psnr)) if (value != null) parts.push(`${name} within ${value.toFixed(1)} dB PSNR`);
+  for (const [name, value] of Object.entries(psnr)) if (value != null) parts.push(`${name} ${value.toFixed(1)} dB PSNR`);
   if (top.length > 0) parts.push(`taken for “${top[0].name}” (${percent(top[0].probability)})`);
   byId("clip-text").textContent = `${parts.join("; ")}.`;
   byId("clip-result").hidden = false;

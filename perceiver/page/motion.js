@@ -1,6 +1,6 @@
 // Motion: two frames are read once; their latents are kept, and asked for all pixels or for one.
 
-const motion = new Room("motion", ["/flow", "/latents"]);
+const motion = new Room("motion", "frames", ["/flow", "/latents"]);
 const seen = byId("seen"), flowStage = byId("flow");
 const kLongestSide = 512;  // of a visitor's frames: larger ones would take minutes on a small machine
 

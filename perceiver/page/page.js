@@ -152,13 +152,12 @@ const kOrigins = {
   huggingface: "weights from Hugging Face",
   random: "random weights: its answers mean nothing yet",
 };
-const nameOf = (model) => model.id ?? model.name;
 
-// A part of the page that asks a route, of one of the models that have it.
+// A part of the page that asks routes, of one of the models that have them and read what it sends.
 class Room {
-  constructor(id, routes) {
+  constructor(id, reads, routes) {
     this.section = byId(id);
-    this.routes = routes;
+    this.fits = (model) => model.reads === reads && routes.every((route) => model.routes.includes(route));
     this.problem = this.section.querySelector(".problem");
     this.model = "";
     this.changed = () => {};  // another model was chosen
@@ -166,23 +165,22 @@ class Room {
 
   // -> whether there is a model for it.
   open(info, whatIsMissing) {
-    const models = info.models.filter((model) => this.routes.every((route) => model.routes?.includes(route)));
+    const models = info.models.filter(this.fits);
     this.section.classList.toggle("closed", models.length === 0);
     if (models.length === 0) {
       this.say(whatIsMissing, true);
       return false;
     }
-    this.model = nameOf(models[0]);
-    this.info = models[0];
+    this.model = models[0].id;
     const line = this.section.querySelector(".model");
     const about = make("span", {}, kOrigins[models[0].origin] ?? "");
     const choose = (event) => {
-      this.info = models[event.target.selectedIndex];
-      this.model = nameOf(this.info);
-      about.textContent = kOrigins[this.info.origin] ?? "";
+      const chosen = models[event.target.selectedIndex];
+      this.model = chosen.id;
+      about.textContent = kOrigins[chosen.origin] ?? "";
       this.changed();
     };
-    const names = models.map((model) => make("option", {}, nameOf(model)));
+    const names = models.map((model) => make("option", {}, model.id));
     line.replaceChildren(
       models.length > 1 ? make("select", { "aria-label": "Model", onchange: choose }, ...names) : this.model,
       about.textContent ? " · " : "", about);

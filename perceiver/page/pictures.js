@@ -1,6 +1,6 @@
 // Pictures: one is on the easel, can be painted on, and is classified anew after every stroke.
 
-const pictures = new Room("pictures", ["/classify", "/attend"]);
+const pictures = new Room("pictures", "picture", ["/classify", "/attend"]);
 const easel = byId("easel");
 const kColours = { black: "#1d1b1a", white: "#ffffff", red: "#c23b2e", yellow: "#e9b93a", green: "#4f8a3c", blue: "#4d86c9", brown: "#7a5236" };
 

@@ -1,6 +1,6 @@
 // Words: a click hides one, and the model says what stood there.
 
-const words = new Room("words", ["/fill"]);
+const words = new Room("words", "text", ["/fill"]);
 const kMask = "[MASK]";
 const kOwnSentences = ["He told me that he had never been in London before."];
 
