@@ -1,6 +1,6 @@
 """Drives the page of `perceiver serve` in Chromium, as people do, and leaves screenshots to be looked at.
 
-tools/page_test.sh runs it with Playwright installed. Everything is asked of the server by the page
+tools/serve_clients.sh runs it with Playwright installed. Everything is asked of the server by the page
 itself; the expected words, classes and motion are those of the samples.
 """
 
@@ -8,32 +8,20 @@ import argparse
 import contextlib
 import json
 import re
+import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import zlib
 from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright
+from started import started
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 SAMPLES = Path(__file__).parents[2] / "samples"
 DESK, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
-
-
-@contextlib.contextmanager
-def started(program, *options):
-    """The URL of a server that runs as long as the test does."""
-    command = [program, "serve", "--port", "0", "-q", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        if process.wait(timeout=60) != 0:
-            raise SystemExit(f"the server ended with {process.returncode}")
 
 
 def png(width, height, colour):
@@ -381,15 +369,20 @@ class Tests:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", default="build/perceiver")
-    parser.add_argument("--chromium", default="/usr/bin/chromium")
+    parser.add_argument("--chromium", help="its program; default: where it is found")
     parser.add_argument("--screenshots", type=Path, help="a folder to keep them in")
     parser.add_argument("--url", help="of a server that runs already, with the shipped models")
     parser.add_argument("tests", nargs="*", help="these alone, by name")
     args = parser.parse_args()
+    names = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+    chromium = args.chromium or next(filter(None, map(shutil.which, names)), None)
+    if chromium is None:
+        print("skipped: no Chromium is installed (Debian: chromium)")
+        return 0
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = args.screenshots or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        browser = playwright.chromium.launch(executable_path=args.chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         tests = Tests(browser, folder, args.tests)
         with contextlib.nullcontext(args.url) if args.url else started(args.program) as url:
             for test in (words_can_be_hidden, pictures_are_classified_and_painted_on,
