@@ -7,8 +7,6 @@ let clipUrl = "";
 function readClip() {
   return clips.work(async (signal) => {
     let job = null;
-    const gone = () => job && ask(`/jobs/${job}`, { method: "DELETE" }).catch(() => {});
-    signal.addEventListener("abort", gone);
     byId("job").hidden = false;
     byId("clip-result").hidden = true;
     follow({ status: "waiting", progress: 0 });
@@ -22,9 +20,9 @@ function readClip() {
       if (last.status === "failed") throw new Refusal(`The clip could not be put through the model. The server said: “${last.error}”`);
       const film = await ask(`/jobs/${job}/result`, { accept: "video/mp4", signal });
       showClip(film.content, last.result ?? {});
-      job = null;
     } finally {
-      if (!signal.aborted || clips.controller.signal === signal) byId("job").hidden = true;
+      if (job) ask(`/jobs/${job}`, { method: "DELETE" }).catch(() => {});  // ends it, or frees what it made
+      if (clips.controller.signal === signal) byId("job").hidden = true;
     }
   });
 }
