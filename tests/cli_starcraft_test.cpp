@@ -78,6 +78,10 @@ TEST_F(CliStarCraft, MistakesAreOneLine) {
       "data.objectives: all weights are 0, expected one above");
   expect_complaint(train("starcraft_mini", "b") + " \"model.entities.features=['birth_frame']\"",
                    "data.objectives.pointing: needs x and y among model.entities.features");
+  expect_complaint(train("starcraft_mini", "c") +
+                       " \"model.entities.features=['birth_frame']\" data.mirror=true"
+                       " data.objectives.pointing=0.0",
+                   "data.mirror: needs x and y among model.entities.features");
 }
 
 }  // namespace

@@ -84,6 +84,51 @@ struct Place {
   float x = 0.0f, y = 0.0f;
 };
 
+// Mirrors places within the rectangle that a state's entities take.
+struct Mirror {
+  bool x = false, y = false, across = false;
+  Place sum = {};  // of the least and the greatest place
+
+  Place operator()(Place place) const {
+    if (x) place.x = sum.x - place.x;
+    if (y) place.y = sum.y - place.y;
+    if (across) std::swap(place.x, place.y);
+    return place;
+  }
+};
+
+// Where x and y stand among the features of an entity.
+struct PlaceColumns {
+  int64_t x, y, all;
+
+  Place of(const GameState& state, int64_t entity) const {
+    const float* features = state.features.data() + entity * all;
+    return {features[x], features[y]};
+  }
+};
+
+Mirror drawn_mirror(const GameState& state, PlaceColumns columns, Rng& rng) {
+  const bool x = rng.chance(0.5), y = rng.chance(0.5), across = rng.chance(0.5);
+  Place least = columns.of(state, 0), greatest = least;
+  for (int64_t i = 1; i < std::ssize(state.types); ++i) {
+    const Place place = columns.of(state, i);
+    least = {std::min(least.x, place.x), std::min(least.y, place.y)};
+    greatest = {std::max(greatest.x, place.x), std::max(greatest.y, place.y)};
+  }
+  return {x, y, across, {least.x + greatest.x, least.y + greatest.y}};
+}
+
+// The entities of a state that an example is made of, at least one.
+std::vector<int64_t> drawn_entities(const GameState& state, double dropped, Rng& rng) {
+  std::vector<int64_t> all(state.types.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (dropped == 0.0) return all;
+  const double share = rng.uniform(0.0, dropped);
+  const int64_t one = rng.integer(std::ssize(all));
+  std::erase_if(all, [&](int64_t i) { return rng.chance(share) && i != one; });
+  return all;
+}
+
 // Own entities within the radius of the place, the nearest first, at most as many as the model
 // selects: slots.
 std::vector<int64_t> near(const std::vector<Place>& own, Place place, double radius, int64_t most) {
@@ -106,7 +151,7 @@ EntityStates starcraft_split(const StarCraftDataConfig& config, const EntityConf
   const bool measured = split == Split::kEval, shared = shares_files(config);
   const auto& paths = measured && !shared ? config.held_out : config.train;
   if (paths.empty()) {
-    fail("data.{} names no files; give .jsonl or .jsonl.gz files of states with --data",
+    fail("data.{} names no files; give .jsonl, .jsonl.gz or .npz files of states with --data",
          measured ? "held_out" : "train");
   }
   EntityStates states = read_states(paths, format, config.memory_gib);
@@ -171,8 +216,8 @@ Example EntityDataset::get(int64_t index, Rng& rng) const {
   const GameState& state = states_[index];
   if (!state.error.empty()) throw Error(state.error);
   const Player self = drawn_player(state, rng);
-  std::vector<int64_t> order(state.types.size()), owners(state.types.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> order = drawn_entities(state, config_.augment.dropped, rng);
+  std::vector<int64_t> owners(state.types.size());
   for (const int64_t i : order) owners[i] = owner_of(state, state.owners[i], self);
   std::ranges::stable_sort(order, {}, [&](int64_t i) {
     return owners[i] == kNobody ? static_cast<int64_t>(kNumEntityOwners) : owners[i];
@@ -188,7 +233,10 @@ Example EntityDataset::get(int64_t index, Rng& rng) const {
   const auto column = [&](const char* name) {
     return std::ranges::find(model_.features, name) - model_.features.begin();
   };
-  const int64_t x = column("x"), y = column("y");
+  const PlaceColumns columns{column("x"), column("y"), scalars};
+  Mirror mirror;
+  if (config_.augment.mirror) mirror = drawn_mirror(state, columns, rng);
+  const bool has_places = columns.x < scalars && columns.y < scalars;
   std::vector<Place> own;  // they have the first slots
   for (int64_t slot = 0; slot < count; ++slot) {
     const int64_t i = order[slot];
@@ -200,9 +248,11 @@ Example EntityDataset::get(int64_t index, Rng& rng) const {
     values[slot][kOwner] = static_cast<float>(owners[i]);
     const float* features = state.features.data() + i * scalars;
     std::copy_n(features, scalars, &values[slot][kFirstScalar]);
-    if (owners[i] == kOwn && config_.objectives.pointing > 0.0) {
-      own.push_back({features[x], features[y]});
-    }
+    if (!has_places) continue;
+    const Place place = mirror(columns.of(state, i));
+    values[slot][kFirstScalar + columns.x] = place.x;
+    values[slot][kFirstScalar + columns.y] = place.y;
+    if (owners[i] == kOwn && config_.objectives.pointing > 0.0) own.push_back(place);
   }
   const Place place = own.empty() ? Place{} : own[rng.integer(std::ssize(own))];
   std::vector<int64_t> selected = near(own, place, config_.pointing_radius, model_.max_selected);

@@ -9,6 +9,12 @@
 
 namespace perceiver {
 
+// How training states are changed. The paper names nothing: by default, nothing is.
+struct EntityAugmentConfig {
+  double dropped = 0.0;
+  bool mirror = false;
+};
+
 struct StarCraftDataConfig {
   std::vector<std::string> train = {}, held_out = {};
   double held_out_share = 0.15;
@@ -18,11 +24,13 @@ struct StarCraftDataConfig {
   ObjectiveWeights objectives = {};
   double mask_probability = 0.15;
   double pointing_radius = 6.0;
+  EntityAugmentConfig augment = {};
 };
 
 template <typename Visitor>
 void fields(Visitor& visit, StarCraftDataConfig& c) {
-  visit({"train", "Files of states of games (.jsonl, .jsonl.gz), or folders of them"}, c.train);
+  visit({"train", "Files of states of games (.jsonl, .jsonl.gz, .npz), or folders of them"},
+        c.train);
   visit({"held_out",
          "The same, to measure on: all of their games, or, of files that are in train too, their "
          "held-out ones; empty: those of train"},
@@ -39,6 +47,15 @@ void fields(Visitor& visit, StarCraftDataConfig& c) {
         between(0.0, 1.0));
   visit({"pointing_radius", "Cells around a place within which own entities are to be selected"},
         c.pointing_radius, at_least(0.0));
+  visit({"dropped",
+         "Most of a training state's entities that are left out, as a share; how many is drawn for "
+         "each example"},
+        c.augment.dropped, between(0.0, 1.0));
+  visit(
+      {"mirror",
+       "Whether places in training states are mirrored by chance: left and right, top and bottom, "
+       "x and y"},
+      c.augment.mirror);
 }
 
 // Those of the states that are trained on, or that are measured; none: there are no games for it.
@@ -55,7 +72,8 @@ std::vector<std::string> entity_types(const StarCraftDataConfig& config, const E
 // order of the file; what is left over is dropped.
 class EntityDataset : public Dataset {
  public:
-  // A type that is none of `types` is an Error, or, to be skipped, its example's.
+  // A type that is none of `types` is an Error, or, to be skipped, its example's. As config.augment
+  // says, whatever they are for: those that are measured are not to be changed.
   EntityDataset(EntityStates states, const std::vector<std::string>& types,
                 const StarCraftDataConfig& config, const EntityConfig& model,
                 Unreadable unreadable = Unreadable::kStop);

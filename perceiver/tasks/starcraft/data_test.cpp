@@ -98,6 +98,45 @@ TEST_F(EntityData, OwnEntitiesComeFirstAndNobodysAreCropped) {
   }
 }
 
+TEST_F(EntityData, TrainingStatesLoseEntitiesAndAreMirroredByChance) {
+  config.train = {write(state(
+      "a",
+      R"([["SCV", 1, 10, 100, 0, 1], ["SCV", 1, 12, 100, 0, 1], ["Drone", 2, 20, 130, 0, 1]])"))};
+  config.held_out_share = 0.0;
+  config.augment = {.dropped = 0.5, .mirror = true};
+  const EntityDataset dataset(starcraft_split(config, model, Split::kTrain), {"Drone", "SCV"},
+                              config, model);
+  std::set<std::pair<float, float>> places;
+  std::set<int64_t> counts;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed), again(seed);
+    const Example example = dataset.get(0, rng);
+    for (const auto& [name, array] : dataset.get(0, again)) {
+      EXPECT_TRUE(array.equal(example.at(name))) << name;
+    }
+    const int64_t count = example.at("mask").sum().item<int64_t>();
+    counts.insert(count);
+    for (int64_t slot = 0; slot < count; ++slot) {
+      const Tensor entity = example.at("entities")[slot];
+      if (example.at("type")[slot].item<int64_t>() != 0) continue;
+      places.emplace(entity[kFirstScalar].item<float>(), entity[kFirstScalar + 1].item<float>());
+    }
+    // What is selected is near the place where it was put.
+    const int64_t first = example.at("selected")[0].item<int64_t>();
+    if (first < model.num_entities) {
+      EXPECT_TRUE(example.at("entities")[first]
+                      .slice(0, kFirstScalar, kFirstScalar + 2)
+                      .equal(example.at("place")));
+    }
+  }
+  EXPECT_EQ(counts, (std::set<int64_t>{1, 2, 3}));
+  // The drone, at a corner of the rectangle: at each of them, and at those of its transpose.
+  EXPECT_EQ(
+      places,
+      (std::set<std::pair<float, float>>{
+          {10, 100}, {10, 130}, {20, 100}, {20, 130}, {100, 10}, {130, 10}, {100, 20}, {130, 20}}));
+}
+
 TEST_F(EntityData, BadLinesAreNamedWithTheirPlace) {
   const std::string a = (folder / "a.jsonl").string();
   const std::string good = state("a", R"([["SCV", 1, 2, 3, 0, 1]])");

@@ -1,67 +1,102 @@
 #include "perceiver/tasks/starcraft/states.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <functional>
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/folder_tree.h"
 #include "perceiver/data/line_reader.h"
 #include "perceiver/data/text_files.h"
+#include "perceiver/tasks/starcraft/state_reader.h"
 
 namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
-const std::vector<std::string> kColumns = {"type", "owner", "x", "y", "birth_frame", "finished"};
+bool is_arrays(const fs::path& file) { return file.extension() == ".npz"; }
 
-const Json& member(const Json& object, const std::string& key, const char* what) {
-  const auto found = object.find(key);
-  if (found == object.end()) fail("no \"{}\" in {}", key, what);
-  return *found;
-}
-
-std::string text_of(const Json& value, const std::string& key) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer()) return value.dump();
-  fail("\"{}\" is {}, expected a string or a whole number", key, value.dump().substr(0, 60));
-}
-
-// Small enough for any index and count of a game.
-int64_t whole(const Json& value, const std::string& what) {
-  if (value.is_number_integer()) {
-    const auto number = value.get<int64_t>();
-    if (number >= 0 && number < (int64_t{1} << 31)) return number;
+// The file itself, or those of a folder that are states by their names.
+std::vector<fs::path> state_files(const fs::path& path) {
+  if (!fs::exists(path)) fail("{}: no such file or folder", path.string());
+  if (!fs::is_directory(path)) {
+    if (!is_json_lines(path) && !is_arrays(path)) {
+      fail("{}: expected JSON lines, .jsonl or .jsonl.gz, or arrays, .npz", path.string());
+    }
+    return {path};
   }
-  fail("{} {}, expected a whole number from 0", what, value.dump().substr(0, 60));
+  std::vector<fs::path> files = files_below(path);
+  std::erase_if(files,
+                [](const fs::path& file) { return !is_json_lines(file) && !is_arrays(file); });
+  if (files.empty()) fail("{}: no .jsonl, .jsonl.gz or .npz files in this folder", path.string());
+  return files;
 }
 
-int64_t result_of(const Json& player, int64_t id) {
-  const auto found = player.find("result");
-  if (found == player.end() || found->is_null()) return -1;
-  const std::string result = found->is_string() ? found->get<std::string>() : found->dump();
-  if (result == "Win") return 1;
-  if (result == "Loss") return 0;
-  for (const char* open : {"Tie", "Undecided", "Unknown"}) {
-    if (result == open) return -1;
-  }
-  fail("result '{}' of player {}, expected Win, Loss, Tie, Undecided or Unknown", result, id);
+int64_t bytes_of(const GameState& state) {
+  return static_cast<int64_t>(sizeof(GameState) + sizeof(int32_t) * 2 * state.types.size() +
+                              sizeof(float) * state.features.size() +
+                              sizeof(Player) * state.players.size());
 }
 
-std::vector<Player> players_of(const Json& state) {
-  std::vector<Player> players;
-  const auto found = state.find("players");
-  if (found == state.end()) return players;
-  if (!found->is_array()) fail("\"players\" is no list");
-  for (const Json& one : *found) {
-    if (!one.is_object()) fail("\"players\" has {}, expected objects", one.dump().substr(0, 60));
-    const int64_t id = whole(member(one, "pid", "a player"), "pid");
-    const int64_t team = whole(member(one, "team", "a player"), "team");
-    players.push_back({id, team, result_of(one, id)});
+// All states of some files, as long as there is memory for them.
+class States {
+ public:
+  States(const StateFormat& format, double memory_gib) : format_(format), memory_gib_(memory_gib) {}
+
+  void read(const fs::path& file) {
+    if (is_arrays(file)) {
+      const StateArrays arrays(file, format_);
+      for (int64_t i = 0; i < arrays.size(); ++i) {
+        add(arrays.place(i), [&] { return arrays.read(i, types_); });
+      }
+      return;
+    }
+    for (LineReader lines(file); lines.line() != nullptr; lines.advance()) {
+      const std::string_view line = lines.line()->text;
+      if (line_document(line).empty()) continue;
+      add(lines.place(), [&] { return state_of_json(line, format_, types_); });
+    }
   }
-  return players;
+
+  EntityStates all() && { return {std::move(types_).names(), std::move(states_)}; }
+
+ private:
+  void add(const std::string& place, const std::function<GameState()>& read) {
+    GameState state = read_or_keep(place, read);
+    state.place = place;
+    bytes_ += static_cast<double>(bytes_of(state));
+    if (bytes_ > memory_gib_ * 0x1p30) {
+      fail("{}: the states take more than {} GiB; raise data.memory_gib, or give fewer files",
+           place, memory_gib_);
+    }
+    states_.push_back(std::move(state));
+  }
+
+  // A type's number in an unreadable state is nobody's: it may stand among the types all the same.
+  GameState read_or_keep(const std::string& place, const std::function<GameState()>& read) const {
+    try {
+      return read();
+    } catch (const Error& e) {
+      std::string error = fmt::format("{}: {}", place, e.what());
+      if (format_.unreadable == Unreadable::kStop) throw Error(error);
+      GameState broken;
+      broken.error = std::move(error);
+      return broken;
+    }
+  }
+
+  const StateFormat& format_;
+  double memory_gib_, bytes_ = 0.0;
+  TypeNumbers types_;
+  std::vector<GameState> states_;
+};
+
+}  // namespace
+
+int32_t TypeNumbers::of(const std::string& name) {
+  const auto [found, is_new] = numbers_.emplace(name, static_cast<int32_t>(names_.size()));
+  if (is_new) names_.push_back(name);
+  return found->second;
 }
 
 bool is_left_out(const std::string& type, const std::vector<std::string>& patterns) {
@@ -71,141 +106,16 @@ bool is_left_out(const std::string& type, const std::vector<std::string>& patter
   });
 }
 
-// Reads states one after another, and numbers their types.
-class StateReader {
- public:
-  explicit StateReader(const StateFormat& format) : format_(format) {}
-
-  GameState read(std::string_view line) {
-    const Json state = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!state.is_object()) fail("no JSON object, expected a state with \"entities\"");
-    GameState made;
-    const Json& game = member(state, format_.game_key, "this object");
-    made.game = text_of(game, format_.game_key);
-    made.players = players_of(state);
-    const Json& entities = member(state, "entities", "this object");
-    if (!entities.is_array()) fail("\"entities\" is no list");
-    if (entities.empty()) fail("no entities, expected at least one");
-    const std::vector<std::string> columns = columns_of(state);
-    const std::vector<size_t> wanted = wanted_of(columns);
-    for (size_t i = 0; i < entities.size(); ++i) {
-      try {
-        add(made, entities[i], columns, wanted);
-      } catch (const Error& e) {
-        fail("entity {}: {}", i, e.what());
-      }
-    }
-    if (made.types.empty()) fail("no entities are left by data.leave_out");
-    return made;
-  }
-
-  std::vector<std::string> types() && { return std::move(types_); }
-
- private:
-  static std::vector<std::string> columns_of(const Json& state) {
-    const auto found = state.find("features");
-    if (found == state.end()) return kColumns;
-    if (!found->is_array()) fail("\"features\" is no list of names");
-    std::vector<std::string> columns;
-    for (const Json& name : *found) columns.push_back(text_of(name, "features"));
-    return columns;
-  }
-
-  // Where type, owner and what is asked for stand.
-  std::vector<size_t> wanted_of(const std::vector<std::string>& columns) const {
-    std::vector<std::string> names = {"type", "owner"};
-    names.insert(names.end(), format_.features.begin(), format_.features.end());
-    std::vector<size_t> wanted;
-    for (const std::string& name : names) {
-      const auto found = std::ranges::find(columns, name);
-      if (found == columns.end()) {
-        fail("entities have no '{}', which model.entities.features asks for; they have {}", name,
-             fmt::join(columns, ", "));
-      }
-      wanted.push_back(found - columns.begin());
-    }
-    return wanted;
-  }
-
-  void add(GameState& state, const Json& entity, const std::vector<std::string>& columns,
-           const std::vector<size_t>& wanted) {
-    if (!entity.is_array() || entity.size() != columns.size()) {
-      fail("got {}, expected a list of {}", entity.dump().substr(0, 60), fmt::join(columns, ", "));
-    }
-    const Json& type = entity[wanted[0]];
-    if (!type.is_string()) fail("type {}, expected a name", type.dump().substr(0, 60));
-    const auto& name = type.get_ref<const std::string&>();
-    if (is_left_out(name, format_.leave_out)) return;
-    const int64_t owner = whole(entity[wanted[1]], "owner");
-    for (size_t i = 2; i < wanted.size(); ++i) {
-      const Json& value = entity[wanted[i]];
-      const bool number = value.is_number() || value.is_boolean();
-      if (!number || !std::isfinite(value.is_boolean() ? 0.0 : value.get<double>())) {
-        fail("{} {}, expected a number", columns[wanted[i]], value.dump().substr(0, 60));
-      }
-      state.features.push_back(value.is_boolean() ? static_cast<float>(value.get<bool>())
-                                                  : value.get<float>());
-    }
-    const auto [found, is_new] = numbers_.emplace(name, static_cast<int32_t>(types_.size()));
-    if (is_new) types_.push_back(name);
-    state.types.push_back(found->second);
-    state.owners.push_back(static_cast<int32_t>(owner));
-  }
-
-  const StateFormat& format_;
-  std::vector<std::string> types_;
-  std::map<std::string, int32_t> numbers_;
-};
-
-int64_t bytes_of(const GameState& state) {
-  return static_cast<int64_t>(sizeof(GameState) + sizeof(int32_t) * 2 * state.types.size() +
-                              sizeof(float) * state.features.size() +
-                              sizeof(Player) * state.players.size());
-}
-
-// A type's number in an unreadable state is nobody's: it may stand in `types` all the same.
-GameState read_or_keep(StateReader& reader, LineReader& lines, Unreadable unreadable) {
-  try {
-    return reader.read(lines.line()->text);
-  } catch (const Error& e) {
-    std::string error = fmt::format("{}: {}", lines.place(), e.what());
-    if (unreadable == Unreadable::kStop) throw Error(error);
-    GameState broken;
-    broken.error = std::move(error);
-    return broken;
-  }
-}
-
-}  // namespace
-
 EntityStates read_states(const std::vector<std::string>& paths, const StateFormat& format,
                          double memory_gib) {
-  EntityStates all;
-  StateReader reader(format);
-  const double most = memory_gib * 0x1p30;
-  double bytes = 0.0;
+  States states(format, memory_gib);
   for (const std::string& path : paths) {
-    for (const fs::path& file : text_files(path)) {
-      if (!is_json_lines(file)) {
-        fail("{}: expected JSON lines, .jsonl or .jsonl.gz", file.string());
-      }
-      for (LineReader lines(file); lines.line() != nullptr; lines.advance()) {
-        if (line_document(lines.line()->text).empty()) continue;
-        GameState state = read_or_keep(reader, lines, format.unreadable);
-        state.place = lines.place();
-        bytes += static_cast<double>(bytes_of(state));
-        if (bytes > most) {
-          fail("{}: the states take more than {} GiB; raise data.memory_gib, or give fewer files",
-               state.place, memory_gib);
-        }
-        all.states.push_back(std::move(state));
-      }
-    }
+    for (const fs::path& file : state_files(path)) states.read(file);
   }
+  EntityStates all = std::move(states).all();
   if (std::ranges::all_of(all.states, [](const GameState& s) { return !s.error.empty(); })) {
     fail("{}: there are no states in it that can be read", paths.empty() ? "" : paths[0]);
   }
-  all.types = std::move(reader).types();
   return all;
 }
 

@@ -39,9 +39,15 @@ struct StateFormat {
   Unreadable unreadable = Unreadable::kStop;
 };
 
-// JSON lines, plain or .gz, a state a line: an object with game_key, "players" (objects with "pid",
-// "team" and "result") and "entities", lists of [type, owner, x, y, birth frame, finished], or of
-// what "features" names. Of a folder, all such files. Fails beyond `memory_gib` of states.
+// Of files, and of folders all of these, at any depth:
+// - JSON lines, plain or .gz, a state a line: an object with game_key, "players" (objects with
+//   "pid", "team" and "result") and "entities", lists of [type, owner, x, y, birth frame,
+//   finished], or of what "features" names.
+// - .npz: arrays of numbers [states, entities], or [entities] of one state: "type", "owner" and one
+//   for each feature by its name; where entities differ in number, "mask" (0: none here). Maybe
+//   "players" [states, players, 3], pid (0: none here), team and result (1 win, 0 loss, -1), and
+//   game_key [states]; without it a file is a game. A type's name is its number.
+// Fails beyond `memory_gib` of states.
 EntityStates read_states(const std::vector<std::string>& paths, const StateFormat& format,
                          double memory_gib);
 

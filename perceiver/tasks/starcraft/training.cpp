@@ -22,7 +22,9 @@ class StarCraftTraining : public TrainingOf<StarCraftExperiment<ModelConfig>> {
     const Unreadable unreadable = experiment_.train.unreadable;
     EntityStates states = starcraft_split(data(), entities(), split, unreadable);
     if (states.states.empty()) return {};
-    return std::make_unique<EntityDataset>(std::move(states), types(), data(), entities(),
+    StarCraftDataConfig config = data();
+    if (split == Split::kEval) config.augment = {};
+    return std::make_unique<EntityDataset>(std::move(states), types(), config, entities(),
                                            unreadable);
   }
 
@@ -94,6 +96,9 @@ class StarCraftTraining : public TrainingOf<StarCraftExperiment<ModelConfig>> {
     };
     if (weights.pointing > 0.0 && !(has("x") && has("y"))) {
       fail("data.objectives.pointing: needs x and y among model.entities.features");
+    }
+    if (data().augment.mirror && !(has("x") && has("y"))) {
+      fail("data.mirror: needs x and y among model.entities.features");
     }
   }
 
