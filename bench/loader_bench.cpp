@@ -37,7 +37,7 @@ std::vector<LabelledFile> pictures(const std::string& name, int64_t height, int6
   fs::create_directories(folder);
   std::vector<LabelledFile> files;
   for (int64_t i = 0; i < kPictures; ++i) {
-    files.push_back({folder / fmt::format("{}.png", i), 0});
+    files.push_back({folder / fmt::format("{}.png", i), {0}});
     write_file(files.back().path, encode_png(picture(height, width)));
   }
   return files;

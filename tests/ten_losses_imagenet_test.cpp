@@ -91,6 +91,22 @@ TEST_F(TrainOnPictures, ABatchIsLearntByHeart) {
   EXPECT_LT(all.back(), 0.1 * all.front());
 }
 
+// Each picture has two of three classes, another pair for each folder.
+TEST_F(TrainOnPictures, SeveralLabelsOfABatchAreLearntByHeart) {
+  std::string rows = "file,labels\n";
+  for (int i = 0; i < 4; ++i) {
+    rows +=
+        fmt::format("ant/{}.png,red;green\nbee/{}.png,green;blue\ncat/{}.png,blue;red\n", i, i, i);
+  }
+  write_file(folder_ / "labels.csv", rows);
+  Model model = make({"data.table='labels.csv'", "model.several_labels=true",
+                      "data.randaugment.layers=0", "data.mixup=0.0", "data.cutmix=false",
+                      "train.optimizer='adamw'", "train.label_smoothing=0.0"});
+  Trainer trainer(model, {});
+  const std::vector<double> all = losses(trainer, 100);
+  EXPECT_LT(all.back(), 0.1 * all.front());
+}
+
 TEST_F(TrainOnPictures, APictureThatCannotBeReadStopsTrainingOrIsSkipped) {
   std::ofstream(folder_ / "bee" / "2.png") << "not a picture";
   const std::string message =

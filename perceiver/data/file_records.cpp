@@ -127,8 +127,9 @@ struct CutFile {
 // Reads a table line by line; `read` fills a record and throws Error for what is wrong with it.
 class TableReader {
  public:
-  TableReader(const fs::path& table, const fs::path& folder, TimesOf times, const IsWanted& wanted)
-      : table_(table.string()), files_(folder, wanted), times_(times) {}
+  TableReader(const fs::path& table, const fs::path& folder, const TableFormat& format,
+              const IsWanted& wanted)
+      : table_(table.string()), files_(folder, wanted), format_(format) {}
 
   std::vector<FileRecord> read_all() {
     std::string first;
@@ -170,7 +171,7 @@ class TableReader {
         }
         record.columns = {{"youtube_id", cells[0]}, {"labels", labels}};
         CutFile{cells[0], seconds(cells[1], "start"), seconds(cells[2], "end")}.find(record, files_,
-                                                                                     times_);
+                                                                                     format_.times);
       });
     }
     return records;
@@ -201,11 +202,35 @@ class TableReader {
           fail("{} field{}, expected {} as in the first line", cells->size(),
                cells->size() == 1 ? "" : "s", header->size());
         }
-        for (size_t i = 0; i < cells->size(); ++i) record.columns[(*header)[i]] = (*cells)[i];
+        add_cells(record, file_column, *header, *cells);
         find_file(record, file_column);
       });
     }
     return records;
+  }
+
+  bool is_class(const std::string& column, const std::string& file_column) const {
+    constexpr std::array<std::string_view, 4> kNoClasses = {"split", "fold", "start", "end"};
+    return format_.classes_are_columns && column != file_column &&
+           std::ranges::count(kNoClasses, column) == 0;
+  }
+
+  // Classes last: a record that is wrong in these still has its split.
+  void add_cells(FileRecord& record, const std::string& file_column,
+                 const std::vector<std::string>& header,
+                 const std::vector<std::string>& cells) const {
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (!is_class(header[i], file_column)) record.columns[header[i]] = cells[i];
+    }
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (!is_class(header[i], file_column)) continue;
+      if (cells[i] == "1" || cells[i] == "1.0") {
+        record.classes.push_back(header[i]);
+      } else if (cells[i] != "0" && cells[i] != "0.0" && !cells[i].empty()) {
+        fail("'{}' in the column '{}', expected 1 for a class that the file has, or 0", cells[i],
+             header[i]);
+      }
+    }
   }
 
   // "" in Kinetics' tables.
@@ -225,7 +250,7 @@ class TableReader {
     if (file_column.empty()) {
       CutFile{columns["youtube_id"], seconds(columns["time_start"], "time_start"),
               seconds(columns["time_end"], "time_end")}
-          .find(record, files_, times_);
+          .find(record, files_, format_.times);
       return;
     }
     if (columns[file_column].empty()) fail("no name of a file, expected one");
@@ -239,7 +264,7 @@ class TableReader {
 
   std::string table_;
   FilesByStem files_;
-  TimesOf times_;
+  TableFormat format_;
 };
 
 bool is_one_of(const std::string& name, std::initializer_list<std::string_view> names) {
@@ -309,8 +334,8 @@ bool NamePattern::read(const std::string& name, Columns& columns) const {
 }
 
 std::vector<FileRecord> records_of_table(const fs::path& table, const fs::path& folder,
-                                         TimesOf times, const IsWanted& is_wanted) {
-  return TableReader(table, folder, times, is_wanted).read_all();
+                                         const TableFormat& format, const IsWanted& is_wanted) {
+  return TableReader(table, folder, format, is_wanted).read_all();
 }
 
 std::vector<FileRecord> records_of_names(const fs::path& folder, const NamePattern& pattern,

@@ -16,9 +16,10 @@ using IsWanted = std::function<bool(const std::filesystem::path& file)>;
 struct FileRecord {
   std::filesystem::path path = {};
   std::map<std::string, std::string> columns = {};
-  double start = 0.0, end = 0.0;  // seconds of the file; end 0: to its end
-  std::string place = {};         // "labels.csv:12", or the file: where it is read from
-  std::string error = {};         // why there is no such file: "labels.csv:12: got, expected"
+  std::vector<std::string> classes = {};  // TableFormat::classes_are_columns: those with a 1
+  double start = 0.0, end = 0.0;          // seconds of the file; end 0: to its end
+  std::string place = {};                 // "labels.csv:12", or the file: where it is read from
+  std::string error = {};  // why there is no such file: "labels.csv:12: got, expected"
 };
 
 // "{label}_{speaker}_{take}": the columns that files' names have, without the ending. The text
@@ -39,6 +40,12 @@ class NamePattern {
 // cut out by these times, or whole videos.
 enum class TimesOf { kCutFiles, kWholeVideos };
 
+struct TableFormat {
+  TimesOf times = TimesOf::kCutFiles;
+  // Whether each column but those of files, split, fold, start and end is a class, with 0 or 1.
+  bool classes_are_columns = false;
+};
+
 // A row for each line of `table`, whose files lie in or below `folder`:
 // - Kinetics': label, youtube_id, time_start, time_end, split; files are called ID_000010_000020 or
 //   ID.
@@ -47,8 +54,8 @@ enum class TimesOf { kCutFiles, kWholeVideos };
 // - any other with a first line of names and a column of files (file, filename, path, clip, video
 //   or audio), in which folder and ending may be left out; "start" and "end" are in seconds.
 std::vector<FileRecord> records_of_table(const std::filesystem::path& table,
-                                         const std::filesystem::path& folder, TimesOf times,
-                                         const IsWanted& is_wanted);
+                                         const std::filesystem::path& folder,
+                                         const TableFormat& format, const IsWanted& is_wanted);
 
 // The wanted files in and below `folder`, with the columns that their names have.
 std::vector<FileRecord> records_of_names(const std::filesystem::path& folder,

@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::string_view kEachColumn = "*";  // data.label: each is a class
+
 std::vector<std::string> columns_of(const std::vector<FileRecord>& records) {
   std::set<std::string> names;
   for (const FileRecord& record : records) {
@@ -131,23 +133,25 @@ class Source {
  private:
   std::vector<FileRecord> read(const IsWanted& is_wanted) const {
     const fs::path source(name_);
-    const TimesOf times = config_.whole_videos ? TimesOf::kWholeVideos : TimesOf::kCutFiles;
+    const TableFormat format = {
+        .times = config_.whole_videos ? TimesOf::kWholeVideos : TimesOf::kCutFiles,
+        .classes_are_columns = config_.label == kEachColumn};
     if (source.extension() == ".csv" && !fs::is_directory(source)) {
       const fs::path folder = source.parent_path();
-      return records_of_table(source, folder.empty() ? "." : folder, times, is_wanted);
+      return records_of_table(source, folder.empty() ? "." : folder, format, is_wanted);
     }
     if (!fs::is_directory(source)) {
       fail("{}: is no folder and no table (.csv), expected one with files to train or measure on",
            name_);
     }
     if (!config_.table.empty()) {
-      return records_of_table(find_table(config_.table, source), source, times, is_wanted);
+      return records_of_table(find_table(config_.table, source), source, format, is_wanted);
     }
     if (!config_.pattern.empty()) {
       return records_of_names(source, NamePattern(config_.pattern), is_wanted);
     }
     if (const std::optional<fs::path> table = only_table_in(source)) {
-      return records_of_table(*table, source, times, is_wanted);
+      return records_of_table(*table, source, format, is_wanted);
     }
     return records_of_folders(source, is_wanted);
   }
@@ -215,6 +219,7 @@ class Source {
   }
 
   std::string label_column() const {
+    if (config_.label == kEachColumn) return config_.label;
     if (!config_.label.empty()) {
       check_column(records_, config_.label, "data.label", name_);
       return config_.label;
@@ -227,15 +232,17 @@ class Source {
   }
 
   LabelledRow row_of(const FileRecord& record, const std::string& column) const {
+    const bool columns = column == kEachColumn;
     LabelledRow row{.path = record.path,
-                    .labels = labels_of(cell_of(record, column), column),
+                    .labels = columns ? record.classes : labels_of(cell_of(record, column), column),
                     .start = record.start,
                     .end = record.end,
                     .place = record.place,
                     .error = record.error};
     if (row.error.empty() && row.labels.empty()) {
-      row.error =
-          fmt::format("{}: no label in the column '{}', expected a class", row.place, column);
+      row.error = columns ? fmt::format("{}: no column has a 1, expected a class", row.place)
+                          : fmt::format("{}: no label in the column '{}', expected a class",
+                                        row.place, column);
     }
     return row;
   }

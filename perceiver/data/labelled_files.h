@@ -41,7 +41,10 @@ void fields(Visitor& visit, LabelledFilesConfig& c) {
   visit({"pattern",
          "Columns in the names of files where there is no table, such as {label}_{speaker}_{take}"},
         c.pattern);
-  visit({"label", "The column of classes; empty: label, labels, category, class or target"},
+  visit({"label",
+         "The column of classes; empty: label, labels, category, class or target; *: each column "
+         "but those of files, split, fold, start and end is a class, with 1 for the files that "
+         "have it, else 0"},
         c.label);
   visit(
       {"separator",

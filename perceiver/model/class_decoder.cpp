@@ -4,6 +4,11 @@
 
 namespace perceiver {
 
+Tensor class_probabilities(const Tensor& logits, bool several_labels) {
+  const Tensor exact = logits.to(at::kFloat);
+  return several_labels ? exact.sigmoid() : exact.softmax(-1);
+}
+
 ClassDecoder::ClassDecoder(torch::nn::Module& model, const Options& options) {
   const int64_t q = options.query_channels, d = options.latent_channels;
   if (options.by == DecodeBy::kAverage) {

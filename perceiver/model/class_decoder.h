@@ -11,6 +11,10 @@ namespace perceiver {
 enum class DecodeBy { kQuery, kAverage };
 constexpr std::array<std::string_view, 2> enum_words(DecodeBy) { return {"query", "average"}; }
 
+// logits [B, classes] -> probabilities, float: of each class by itself (sigmoid), or of one
+// (softmax)
+Tensor class_probabilities(const Tensor& logits, bool several_labels);
+
 class ClassDecoder {
  public:
   struct Options {

@@ -31,6 +31,7 @@ const std::map<std::string, Computed> kComputed = {
     {"Eight cross-attends instead of one", {0, 302.3e9, true}},
     {"Perceiver IO, configuration B", {212.2e6, 268.7e9, false}},
     {"Perceiver IO, configuration B by its text", {213.1e6, 334.6e9, false}},
+    {"Perceiver IO B, pre-training", {229.6e6, 268.7e9, true}},
     {"Perceiver, learned positions", {55.95e6, 475.9e9, false}},
     {"Perceiver IO A, learned positions", {62.26e6, 478.0e9, false}},
     {"Perceiver, convolution", {42.34e6, 367.2e9, false}},

@@ -39,11 +39,6 @@ Tensor sound_elements(const Tensor& samples, const AudioSetConfig& config) {
       .unflatten(1, {-1, config.energies_per_element});
 }
 
-Tensor class_probabilities(const Tensor& logits, const AudioSetConfig& config) {
-  const Tensor exact = logits.to(at::kFloat);
-  return config.several_labels ? exact.sigmoid() : exact.softmax(-1);
-}
-
 AudioSetImpl::AudioSetImpl(const AudioSetConfig& config)
     : config_(config),
       video_{config.num_frames, config.image_size, config.image_size},

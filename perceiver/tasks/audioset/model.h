@@ -78,9 +78,6 @@ void fields(Visitor& visit, AudioSetConfig& c) {
 // is made in float32 whatever the model's dtype; silence is -1 in it.
 Tensor sound_elements(const Tensor& samples, const AudioSetConfig& config);
 
-// logits [B, classes] -> probabilities, float
-Tensor class_probabilities(const Tensor& logits, const AudioSetConfig& config);
-
 class AudioSetImpl : public torch::nn::Module {
  public:
   explicit AudioSetImpl(const AudioSetConfig& config);

@@ -42,7 +42,7 @@ class AudioSetTask : public ModelTask<AudioSet, AudioSetExperiment, Application>
 
   Tensor classify(const Example& inputs) override {
     return each_view(inputs, [&](const Tensor& video, const Tensor& sound) {
-      return class_probabilities(model_(video, sound), config_.model);
+      return class_probabilities(model_(video, sound), config_.model.several_labels);
     });
   }
 
@@ -55,7 +55,7 @@ class AudioSetTask : public ModelTask<AudioSet, AudioSetExperiment, Application>
   Answer answer(const LatentsFile& file, const Query& query,
                 const std::vector<std::string>& labels) override {
     const Tensor logits = model_->decode(to_model(*model_, file.latents()));
-    return answer_classes(class_probabilities(logits, config_.model), query, labels);
+    return answer_classes(class_probabilities(logits, config_.model.several_labels), query, labels);
   }
 
   std::vector<InputView> views(const Example& inputs) const override {

@@ -122,8 +122,8 @@ class AudioSetTraining : public TrainingOf<AudioSetExperiment> {
       const Tensor logits = logits_of(batch, first, count);
       const Tensor losses =
           losses_of(logits, labels.index_select(0, owner.narrow(0, first, count)), 0.0);
-      rows.push_back(
-          at::cat({class_probabilities(logits, experiment_.model), losses.unsqueeze(1)}, 1));
+      rows.push_back(at::cat(
+          {class_probabilities(logits, experiment_.model.several_labels), losses.unsqueeze(1)}, 1));
     }
     const Tensor sums = at::zeros({labels.size(0), labels.size(1) + 1}, labels.options())
                             .index_add(0, owner, at::cat(rows));

@@ -6,11 +6,13 @@
 #include "perceiver/data/dataset.h"
 #include "perceiver/tasks/imagenet/augment.h"
 #include "perceiver/tasks/imagenet/image_folder.h"
+#include "perceiver/tasks/imagenet/picture_table.h"
 
 namespace perceiver {
 
 struct ImageNetDataConfig {
   ImageFolders folders = {};
+  PictureTable table = {};
   double cache_gib = 4.0;
   std::optional<Bicubic> bicubic = {};
   AugmentConfig augment = {};
@@ -20,6 +22,7 @@ struct ImageNetDataConfig {
 template <typename Visitor>
 void fields(Visitor& visit, ImageNetDataConfig& c) {
   fields(visit, c.folders);
+  fields(visit, c.table);
   visit({"cache_gib", "GiB of memory for decoded pictures; 0: each is decoded whenever it is read"},
         c.cache_gib, at_least(0.0));
   visit({"bicubic",
@@ -37,7 +40,8 @@ class PictureCache {
   PictureCache(std::vector<LabelledFile> files, double gib);
 
   int64_t size() const { return static_cast<int64_t>(files_.size()); }
-  int64_t label(int64_t index) const { return files_[index].label; }
+  const std::vector<int64_t>& labels(int64_t index) const { return files_[index].labels; }
+  int64_t most_labels() const;      // of any picture, at least one
   Tensor get(int64_t index) const;  // uint8 [3, H, W]; by several threads at once
 
  private:
@@ -47,8 +51,9 @@ class PictureCache {
   mutable double room_;  // bytes
 };
 
-// Examples: pixels [K, 3, S, S] of resized_picture()'s dtype, labels [K]. K is 2 where two pictures
-// will be mixed, the one asked for and any other, else 1. Batches as mixed() takes them.
+// Examples: pixels [K, 3, S, S] of resized_picture()'s dtype, labels [K, labels]. K is 2 where
+// two pictures will be mixed, the one asked for and any other, else 1. As many labels as any
+// picture has; -1 where one has fewer. Batches as mixed() takes them.
 class PictureDataset : public Dataset {
  public:
   // Without `augment`, as evaluated.
@@ -62,8 +67,10 @@ class PictureDataset : public Dataset {
  private:
   bool mixes() const { return augment_ && augment_->mixes(); }
   Tensor prepared(int64_t index, Rng& rng) const;  // [3, S, S]
+  Tensor labels_of(int64_t index) const;           // [labels]
 
   PictureCache pictures_;
+  int64_t most_labels_;
   ImageNetConfig model_;
   std::optional<AugmentConfig> augment_;
 };

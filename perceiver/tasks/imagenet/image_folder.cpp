@@ -7,7 +7,9 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
+#include "perceiver/core/names.h"
 #include "perceiver/media/image.h"
+#include "perceiver/tasks/imagenet/label_file.h"
 
 namespace perceiver {
 
@@ -49,17 +51,27 @@ std::vector<fs::path> train_folders(const ImageFolders& folders) {
   return all;
 }
 
-// Those of data.held_out, else every `val` beside a `train`.
-std::vector<fs::path> held_out_folders(const ImageFolders& folders) {
-  std::vector<fs::path> all;
+// What is measured on: folders of classes, and folders of pictures beside a file of labels.
+struct HeldOut {
+  std::vector<fs::path> folders;
+  std::vector<FlatPictures> flat;
+};
+
+// Of data.held_out, else of every `val` beside a `train`.
+HeldOut held_out_of(const ImageFolders& folders) {
+  HeldOut all;
   const bool named = !folders.held_out.empty();
   for (const std::string& folder : named ? folders.held_out : folders.train) {
-    if (!named &&
-        !(holds_classes(fs::path(folder) / "train") && holds_classes(fs::path(folder) / "val"))) {
-      continue;
+    const fs::path val = fs::path(folder) / "val";
+    if (!named && !holds_classes(fs::path(folder) / "train")) continue;
+    if (is_flat(val)) {
+      all.flat.push_back(flat_pictures(val, folders.val_labels));
+    } else if (named && is_flat(folder)) {
+      all.flat.push_back(flat_pictures(folder, folders.val_labels));
+    } else if (named || holds_classes(val)) {
+      const std::vector<fs::path> classes = class_folders(folder, "val");
+      all.folders.insert(all.folders.end(), classes.begin(), classes.end());
     }
-    const std::vector<fs::path> classes = class_folders(folder, "val");
-    all.insert(all.end(), classes.begin(), classes.end());
   }
   return all;
 }
@@ -112,7 +124,7 @@ void add_files(const fs::path& folder, int64_t label, Part part, int64_t last,
   }
   const int64_t begin = part == Part::kLast ? count - last : 0;
   const int64_t end = part == Part::kAllButLast ? count - last : count;
-  for (int64_t i = begin; i < end; ++i) files.push_back({pictures[i], label});
+  for (int64_t i = begin; i < end; ++i) files.push_back({pictures[i], {label}});
 }
 
 std::vector<LabelledFile> files_of(const std::vector<fs::path>& class_folders,
@@ -126,6 +138,34 @@ std::vector<LabelledFile> files_of(const std::vector<fs::path>& class_folders,
     add_files(folder, label_of(folder, names), part, folders.held_out_per_class, files);
   }
   return files;
+}
+
+int64_t label_of(const FlatPicture& picture, const fs::path& source,
+                 const std::vector<std::string>& names) {
+  const int64_t count = std::ssize(names);
+  if (picture.name.empty()) {
+    if (picture.number < count) return picture.number;
+    fail("{}: class {} of {}, expected 0 to {}", source.string(), picture.number,
+         picture.path.filename().string(), count - 1);
+  }
+  const int64_t label = std::ranges::find(names, picture.name) - names.begin();
+  if (label < count) return label;
+  fail("{}: class '{}' of {} is none of the {} classes{}", source.string(), picture.name,
+       picture.path.filename().string(), count, did_you_mean(picture.name, names));
+}
+
+// Classes that are numbered in a file of labels, and named nowhere.
+std::vector<std::string> numbers_as_names(int64_t count) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < count; ++i) names.push_back(fmt::format("class {}", i));
+  return names;
+}
+
+// All names that held-out pictures have for classes; none where these have numbers.
+std::set<std::string> names_of(const HeldOut& held_out) {
+  std::set<std::string> names = names_of(held_out.folders);
+  for (const FlatPictures& flat : held_out.flat) names.insert(flat.names.begin(), flat.names.end());
+  return names;
 }
 
 }  // namespace
@@ -143,7 +183,8 @@ std::vector<std::string> class_names(const ImageFolders& folders, int64_t num_cl
   const bool trained_here =
       folders.held_out.empty() || (!folders.train.empty() && fs::exists(folders.train[0]));
   const std::set<std::string> found =
-      names_of(trained_here ? train_folders(folders) : held_out_folders(folders));
+      trained_here ? names_of(train_folders(folders)) : names_of(held_out_of(folders));
+  if (found.empty()) return labels.empty() ? numbers_as_names(num_classes) : labels;
   const std::string& place = trained_here ? folders.train[0] : folders.held_out[0];
   if (static_cast<int64_t>(found.size()) != num_classes) {
     fail("{}: has folders of {} classes, the model has {} (model.num_classes)", place, found.size(),
@@ -165,7 +206,14 @@ std::vector<LabelledFile> train_files(const ImageFolders& folders,
 std::vector<LabelledFile> held_out_files(const ImageFolders& folders,
                                          const std::vector<std::string>& names) {
   if (by_rule(folders)) return files_of(train_folders(folders), folders, names, Part::kLast);
-  return files_of(held_out_folders(folders), folders, names, Part::kAll);
+  const HeldOut held_out = held_out_of(folders);
+  std::vector<LabelledFile> files = files_of(held_out.folders, folders, names, Part::kAll);
+  for (const FlatPictures& flat : held_out.flat) {
+    for (const FlatPicture& picture : flat.files) {
+      files.push_back({picture.path, {label_of(picture, flat.labels, names)}});
+    }
+  }
+  return files;
 }
 
 }  // namespace perceiver

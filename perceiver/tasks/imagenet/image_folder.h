@@ -10,10 +10,12 @@
 namespace perceiver {
 
 struct ImageFolders {
-  // Each has a folder for every class, itself or in its `train` (held out: its `val`).
+  // Each has a folder for every class, itself or in its `train` (held out: its `val`, which may
+  // have all pictures in it beside a file of labels).
   std::vector<std::string> train = {};
   std::vector<std::string> held_out = {};
   int64_t held_out_per_class = 0;
+  std::vector<std::string> val_labels = {};
 };
 
 template <typename Visitor>
@@ -28,6 +30,11 @@ void fields(Visitor& visit, ImageFolders& c) {
   visit({"held_out_per_class",
          "Pictures of each class, the last by name, that are measured on and not trained on"},
         c.held_out_per_class, at_least(0));
+  visit(
+      {"val_labels",
+       "Files with the class of each picture of a 'val' without folders, the first in it or beside "
+       "it that is there; empty: val.txt, LOC_val_solution.csv or TensorFlow's list of ids"},
+      c.val_labels);
 }
 
 // The names of the folders in the order of the classes: a class's label is its place among them.
@@ -42,11 +49,12 @@ bool are_wordnet_ids(const std::vector<std::string>& names);
 
 struct LabelledFile {
   std::filesystem::path path;
-  int64_t label;
+  std::vector<int64_t> labels;  // one, unless a table has several
+  std::string error = {};       // why it cannot be used, with the place
 };
 
-// Class after class, each in the order of its names. `names` are class_names(). Without held-out
-// pictures: none.
+// Class after class, each in the order of its names; of a folder without folders (label_file.h) in
+// the order of theirs. `names` are class_names(). Without held-out pictures: none.
 std::vector<LabelledFile> train_files(const ImageFolders& folders,
                                       const std::vector<std::string>& names);
 std::vector<LabelledFile> held_out_files(const ImageFolders& folders,

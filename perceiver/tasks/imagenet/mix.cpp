@@ -55,7 +55,7 @@ void add_mixes(Example& batch, const AugmentConfig& config, Rng& rng) {
 
 MixedPictures mixed(const Example& batch, int64_t num_classes) {
   const Tensor pixels = batch.at("pixels"), labels = batch.at("labels");
-  Tensor shares = at::ones(labels.sizes(), labels.options().dtype(at::kFloat));
+  Tensor shares = at::ones({labels.size(0), labels.size(1)}, labels.options().dtype(at::kFloat));
   Tensor images = normalised(pixels.select(1, 0));
   if (batch.contains("share")) {
     const Tensor share = batch.at("share"), box = batch.at("box"), second = pixels.select(1, 1);
@@ -70,8 +70,11 @@ MixedPictures mixed(const Example& batch, int64_t num_classes) {
     const Tensor area = (bottom - top).mul(right - left).div(static_cast<double>(size * size));
     shares = at::stack({share * area, 1.0 - share * area}, 1);
   }
-  const Tensor targets = at::zeros({labels.size(0), num_classes}, shares.options());
-  return {images, targets.scatter_add(1, labels, shares)};
+  // -1 is put aside, into a class more.
+  const Tensor classes = at::where(labels.lt(0), num_classes, labels).flatten(1);
+  const Tensor targets = at::zeros({labels.size(0), num_classes + 1}, shares.options());
+  const Tensor each = shares.unsqueeze(-1).expand_as(labels).flatten(1);
+  return {images, targets.scatter_add(1, classes, each).narrow(1, 0, num_classes)};
 }
 
 }  // namespace perceiver

@@ -22,10 +22,11 @@ Mix draw_cutmix(int64_t size, Rng& rng);
 void add_mixes(Example& batch, const AugmentConfig& config, Rng& rng);
 
 // The batch of a dataset as a model takes it, on the batch's device, where mixing costs nothing:
-// pixels [B, K, 3, S, S] in grey levels, labels [B, K], and for K = 2 what add_mixes() adds.
+// pixels [B, K, 3, S, S] in grey levels, labels [B, K, labels], -1 where a picture has fewer, and
+// for K = 2 what add_mixes() adds.
 struct MixedPictures {
   Tensor images;   // [B, 3, S, S], normalised
-  Tensor targets;  // [B, classes], probabilities
+  Tensor targets;  // [B, classes]: the share of the picture that is of each class
 };
 MixedPictures mixed(const Example& batch, int64_t num_classes);
 

@@ -13,7 +13,7 @@ MixedPictures black_and_white(double share, const std::vector<int64_t>& box) {
   const Tensor pixels =
       at::stack({at::zeros({3, 4, 4}, at::kByte), at::full({3, 4, 4}, 255, at::kByte)});
   return mixed({{"pixels", pixels.unsqueeze(0)},
-                {"labels", at::tensor({1, 2}, at::kLong).unsqueeze(0)},
+                {"labels", at::tensor({1, 2}, at::kLong).view({1, 2, 1})},
                 {"share", at::tensor({share}, at::kFloat)},
                 {"box", at::tensor(box, at::kLong).unsqueeze(0)}},
                3);
@@ -37,16 +37,29 @@ TEST(Mixed, CutMixShowsTheFirstPictureInTheBoxAndWeighsLabelsByArea) {
 
 TEST(Mixed, TwoPicturesOfOneClassAreOfThatClass) {
   const Tensor pixels = at::zeros({1, 2, 3, 4, 4}, at::kByte);
-  Example batch = {{"pixels", pixels}, {"labels", at::full({1, 2}, 2, at::kLong)}};
+  Example batch = {{"pixels", pixels}, {"labels", at::full({1, 2, 1}, 2, at::kLong)}};
   Rng rng(1);
   add_mixes(batch, {}, rng);
   EXPECT_TRUE(mixed(batch, 3).targets.equal(at::tensor({0.0, 0.0, 1.0}, at::kFloat).unsqueeze(0)));
 }
 
+// Two labels of the first, of which the second has one and another beside it.
+TEST(Mixed, SeveralLabelsOfMixedPicturesAddUp) {
+  const Tensor pixels = at::zeros({1, 2, 3, 4, 4}, at::kByte);
+  const Tensor targets =
+      mixed({{"pixels", pixels},
+             {"labels", at::tensor({0, 2, -1, 2, 3, -1}, at::kLong).view({1, 2, 3})},
+             {"share", at::tensor({0.25}, at::kFloat)},
+             {"box", at::tensor({0, 0, 4, 4}, at::kLong).unsqueeze(0)}},
+            4)
+          .targets;
+  EXPECT_TRUE(targets.equal(at::tensor({0.25, 0.0, 1.0, 0.75}, at::kFloat).unsqueeze(0)));
+}
+
 TEST(Mixed, APictureAloneStaysAsItIs) {
   const Tensor pixels = at::randint(256, {2, 1, 3, 4, 4}, at::kByte);
   const Example batch = {{"pixels", pixels},
-                         {"labels", at::tensor({1, 0}, at::kLong).view({2, 1})}};
+                         {"labels", at::tensor({1, 0}, at::kLong).view({2, 1, 1})}};
   const auto [images, targets] = mixed(batch, 2);
   EXPECT_TRUE(images.equal(normalised(pixels.squeeze(1))));
   EXPECT_TRUE(targets.equal(at::tensor({0.0, 1.0, 1.0, 0.0}, at::kFloat).view({2, 2})));

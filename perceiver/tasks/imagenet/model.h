@@ -37,6 +37,7 @@ struct ImageNetConfig {
   int64_t content_channels = 64;
   int64_t position_channels = 256;
   int64_t num_classes = 1000;
+  bool several_labels = false;
   DecodeBy decode_by = DecodeBy::kQuery;
   int64_t query_channels = 1024;
   LatentStart latents_start = LatentStart::kRandom;
@@ -65,6 +66,10 @@ void fields(Visitor& visit, ImageNetConfig& c) {
   visit({"position_channels", "input learned: channels of a position"}, c.position_channels,
         at_least(1));
   visit({"num_classes", "Classes the model tells apart"}, c.num_classes, at_least(1));
+  visit({"several_labels",
+         "Whether a picture may have several classes, each by itself (sigmoid), or has one "
+         "(softmax)"},
+        c.several_labels);
   visit({"decode_by", "How classes are read off the latents: by a query, or as their average"},
         c.decode_by);
   visit({"query_channels", "Channels of the query (Q)"}, c.query_channels, at_least(1));

@@ -31,7 +31,8 @@ class ImageNetTask : public ModelTask<ImageNet, ImageExperiment, Application> {
   }
 
   Tensor classify(const Example& inputs) override {
-    return model_(to_model(*model_, inputs.at("pixels"))).to(at::kFloat).softmax(-1);
+    return class_probabilities(model_(to_model(*model_, inputs.at("pixels"))),
+                               config_.model.several_labels);
   }
 
   Tensor encode(const Example& inputs) override {
@@ -41,7 +42,7 @@ class ImageNetTask : public ModelTask<ImageNet, ImageExperiment, Application> {
   Answer answer(const LatentsFile& file, const Query& query,
                 const std::vector<std::string>& labels) override {
     const Tensor logits = model_->decode(to_model(*model_, file.latents()));
-    return answer_classes(logits.to(at::kFloat).softmax(-1), query, labels);
+    return answer_classes(class_probabilities(logits, config_.model.several_labels), query, labels);
   }
 
   std::vector<InputView> views(const Example& inputs) const override {

@@ -7,6 +7,7 @@
 
 #include "perceiver/core/error_test.h"
 #include "perceiver/media/image.h"
+#include "perceiver/nn/init.h"
 #include "perceiver/tasks/settings.h"
 #include "perceiver/tasks/training.h"
 
@@ -132,6 +133,25 @@ TEST_F(ImageNetTaskTest, FirstGuessesAreCounted) {
   EXPECT_NEAR(evaluator->state().at("loss")[0].item<double>(), 6e4, 600.0);
 }
 
+// The zeros of a baseline's last layer give each of three classes one half.
+TEST_F(ImageNetTaskTest, OfSeveralLabelsTheLossIsTheSumOverTheClasses) {
+  const auto task =
+      this->task({"model.decode_by=\"average\"", "model.several_labels=true", "data.mixup=0.0",
+                  "data.cutmix=false", "data.held_out_per_class=1"});
+  Training& training = *task->training();
+  const Loss loss = training.loss(first_batch(*training.dataset(Split::kTrain), 4));
+  EXPECT_NEAR((loss.sum / loss.weight).item<double>(), 3.0 * std::log(2.0), 1e-6);
+  at::NoGradGuard no_grad;
+  const auto evaluator = training.evaluator();
+  evaluator->add(first_batch(*training.dataset(Split::kEval), 3));
+  const std::map<std::string, double> figures = evaluator->figures();
+  EXPECT_NEAR(figures.at("loss"), 3.0 * std::log(2.0), 1e-6);
+  // Equal scores are one step: the precision is the share of each class, a third.
+  EXPECT_NEAR(figures.at("mean_average_precision"), 1.0 / 3.0, 1e-9);
+  EXPECT_NEAR(figures.at("top_1"), 1.0 / 3.0, 1e-9);
+  EXPECT_EQ(training.main_measure().name, "mean_average_precision");
+}
+
 TEST_F(ImageNetTaskTest, WithoutHeldOutPicturesThereIsNoDatasetOfThem) {
   EXPECT_EQ(task()->training()->dataset(Split::kEval), nullptr);
 }
@@ -144,6 +164,27 @@ TEST_F(ImageNetTaskTest, ClassesAreNamedAfterTheirFoldersUnlessTheseAreNumbers) 
   fs::rename(root_ / "b", root_ / "n01443537");
   fs::rename(root_ / "c", root_ / "n01484850");
   EXPECT_TRUE(task()->training()->labels().empty());
+}
+
+// "We replace only the final linear layer" (App. A).
+TEST(ImageNetConfigs, WhatWasPretrainedFitsAllButTheLastLayer) {
+  const ConstructScope scope(Construct::kWithoutMemory);
+  for (const std::string name :
+       {"imagenet_fourier_b", "imagenet_fourier_b_projected", "imagenet_conv_b"}) {
+    const auto task_of = [&](const std::string& config) {
+      return make_task(read_file(shipped("configs") / (config + ".toml")));
+    };
+    const auto tuned = task_of(name), pretrained = task_of(name + "_pretraining");
+    EXPECT_EQ(tuned->training()->config().new_head, std::vector<std::string>{"decoder.output.*"});
+    const auto from = pretrained->model().named_parameters();
+    std::vector<std::string> anew;
+    for (const auto& parameter : tuned->model().named_parameters()) {
+      const Tensor* other = from.find(parameter.key());
+      ASSERT_NE(other, nullptr) << parameter.key();
+      if (other->sizes() != parameter.value().sizes()) anew.push_back(parameter.key());
+    }
+    EXPECT_EQ(anew, (std::vector<std::string>{"decoder.output.weight", "decoder.output.bias"}));
+  }
 }
 
 TEST_F(ImageNetTaskTest, ConfigsKeysAreAllInOneTable) {
