@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "perceiver/core/file.h"
+#include "perceiver/tasks/audioset/model.h"
 #include "perceiver/tasks/settings.h"
 
 namespace perceiver {
@@ -119,6 +121,23 @@ TEST_F(LedgerTest, EveryHyperParameterOfThePaperIsTheConfigs) {
       EXPECT_GE(settings[name], 6) << name << " has no recipe";
     }
   }
+}
+
+// App. C: raw sound or a spectrogram, averaged or queried, 512 or 1024 latent channels.
+TEST_F(LedgerTest, EachOfAudioSetsEightCombinationsIsAConfig) {
+  std::set<std::string> combinations;
+  for (const LedgerEntry& entry : ledger_) {
+    const auto settings = read_settings(read_file(shipped("configs") / entry.row.config));
+    const AudioSetConfig* model = std::as_const(*settings).model<AudioSetConfig>();
+    if (model == nullptr) continue;
+    EXPECT_TRUE(model->video) << entry.row.config;
+    combinations.insert(fmt::format("{} {} {}", to_word(model->audio), to_word(model->decode_by),
+                                    model->encoder.latent_channels));
+  }
+  EXPECT_EQ(combinations,
+            (std::set<std::string>{"mel average 1024", "mel average 512", "mel query 1024",
+                                   "mel query 512", "raw average 1024", "raw average 512",
+                                   "raw query 1024", "raw query 512"}));
 }
 
 TEST(PaperRecipe, AConfigThatSaysOtherwiseIsNamedWithTheSetting) {
