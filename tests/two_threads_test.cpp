@@ -121,20 +121,18 @@ TEST(TwoThreads, OneMayStopWhileTheOtherGoesOn) {
   }
 }
 
-// A GPU's arrays are made of these; each thread asks for other grids than the last call's.
+// Each thread asks for another grid than the last call's.
 TEST(TwoThreads, GetTheFeaturesOfTheirOwnGrid) {
   GridFeatures features({8, 6}, 3);
-  const Tensor like = at::zeros({2, 1, 1});
   const auto ask = [&](std::vector<int64_t> grid) {
     const int64_t elements = grid[0] * grid[1];
     const Tensor content = at::ones({2, elements, 2});
     const Tensor expected = fourier_features(grid_positions(grid), 3, {8, 6});
-    return std::function<void(int)>([&features, like, grid, content, expected](int) {
+    return std::function<void(int)>([&features, grid, content, expected](int) {
       for (int i = 0; i < 50; ++i) {
-        EXPECT_TRUE(at::allclose(features(grid, like)[1], expected, 1e-5, 1e-5));
-        const PlacedArray placed = features.behind(content, grid);
-        EXPECT_TRUE(
-            at::allclose(placed.places.narrow(1, 2, expected.size(1)), expected, 1e-5, 1e-5));
+        const OnGrid array = *features.behind(content, grid).on_grid();
+        const Tensor behind = array.positions->behind(2, content.options());
+        EXPECT_TRUE(at::allclose(behind.narrow(1, 2, expected.size(1)), expected, 1e-5, 1e-5));
       }
     });
   };

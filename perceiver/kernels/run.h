@@ -17,8 +17,6 @@ namespace perceiver {
 
 struct AttentionCase;
 struct AttentionInputs;
-class KnownGrid;
-class KnownRows;
 class NarrowWeights;
 enum class Construct;
 
@@ -39,10 +37,6 @@ struct Run {
   NarrowWeights* narrow_weights = nullptr;
   Construct construct = {};  // nn/init.h
   int64_t* flops = nullptr;  // where model/flops.h adds up, on the thread that asked
-
-  // The innermost of each. They go when arrays describe themselves.
-  const KnownGrid* known_grid = nullptr;
-  const KnownRows* known_rows = nullptr;
 
   // LibTorch's own switches stay LibTorch's. They are here for a worker to take over, and nowhere
   // else: none in current_run(), all of them in run_of_this_thread().

@@ -22,7 +22,7 @@ BertTrunk::BertTrunk(const BertConfig& config)
 
 Tensor BertTrunk::encode(const Tensor& ids, const Tensor& mask) {
   if (mask.defined()) check_shape(mask, {ids.size(0), ids.size(1)}, "mask");
-  return encoder_(norm_(input_(ids)), mask);
+  return encoder_(norm_(input_(ids).materialise()), mask);
 }
 
 ModelSummary BertTrunk::trunk_summary() const {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "perceiver/core/error.h"
-#include "perceiver/nn/embed.h"
 
 #ifdef PERCEIVER_SENTENCEPIECE
 #include <sentencepiece_processor.h>
@@ -76,31 +75,14 @@ void TextInputImpl::check(const Tensor& ids, int64_t length) const {
   check_ids(ids, vocabulary);
 }
 
-Tensor TextInputImpl::forward(const Tensor& ids, const Tensor& before) {
+Array TextInputImpl::forward(const Tensor& ids, const Tensor& before) {
   check_shape(ids, {kAny, kAny}, "ids");
   const int64_t length = ids.size(1) + (before.defined() ? before.size(1) : 0);
   check(ids, length);
   const Tensor on_device = ids.to(token_->weight.device());
-  const Tensor& all = position_->weight;
-  const Tensor places = length == all.size(0) ? all : all.narrow(0, 0, length);
-  if (!before.defined()) return embedded(token_->weight, on_device, places);
-  return at::cat({before, token_(on_device)}, 1) + places;
-}
-
-std::optional<PlacedArray> TextInputImpl::placed(const Tensor& ids) {
-  if (!unmade_inputs_allowed()) return {};
-  const Tensor& tokens = token_->weight;
-  check_shape(ids, {kAny, kAny}, "ids");
-  check(ids, ids.size(1));
-  return PlacedArray{.places = position_->weight.narrow(0, 0, ids.size(1)),
-                     .content = tokens,
-                     .ids = ids.to(tokens.device()),
-                     .channels = tokens.size(1)};
-}
-
-Tensor encode_text(TextInput input, Encoder encoder, const Tensor& ids, const Tensor& mask) {
-  const std::optional<PlacedArray> placed = input->placed(ids);
-  return placed ? encoder->forward_placed(*placed, mask) : encoder(input(ids), mask);
+  const Tensor& places = position_->weight;
+  if (!before.defined()) return Array(LearnedSums{token_->weight, places, on_device});
+  return at::cat({before, token_(on_device)}, 1) + places.narrow(0, 0, length);
 }
 
 std::vector<Part> TextInputImpl::parts() const {

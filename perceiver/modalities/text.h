@@ -11,7 +11,8 @@
 
 #include "perceiver/core/file.h"
 #include "perceiver/modalities/utf8.h"
-#include "perceiver/model/perceiver_io.h"
+#include "perceiver/model/summary.h"
+#include "perceiver/nn/array.h"
 #include "perceiver/nn/layers.h"
 
 namespace sentencepiece {
@@ -85,12 +86,7 @@ class TextInputImpl : public torch::nn::Module {
   // ids [B, m] -> [B, m, C]: embedding + position. Ids on the CPU are checked, and go to the
   // model's device from there; those on a GPU are trusted. Vectors `before` [B, p, C] stand in
   // front of the text and take the first positions: -> [B, p + m, C]. p + m is at most M.
-  Tensor forward(const Tensor& ids, const Tensor& before = {});
-
-  // The same array unmade; nothing where it has to be made.
-  std::optional<PlacedArray> placed(const Tensor& ids);
-
-  LearnedSums vectors() const { return {token_->weight, position_->weight}; }
+  Array forward(const Tensor& ids, const Tensor& before = {});
 
   const Tensor& token_weight() const { return token_->weight; }  // [vocabulary, C]: tied logits
   std::vector<Part> parts() const;
@@ -101,8 +97,5 @@ class TextInputImpl : public torch::nn::Module {
   Embedding token_{nullptr}, position_{nullptr};
 };
 TORCH_MODULE(TextInput);
-
-// encoder(input(ids), mask), where the array between is made only if it has to be
-Tensor encode_text(TextInput input, Encoder encoder, const Tensor& ids, const Tensor& mask);
 
 }  // namespace perceiver

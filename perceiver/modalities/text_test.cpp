@@ -52,24 +52,23 @@ TEST(TextInput, IsEmbeddingPlusPosition) {
   at::NoGradGuard no_grad;
   TextInput input(20, 8, 4);
   const Tensor ids = at::tensor({3, 3, 19}).view({1, 3});
-  const Tensor x = input(ids), position = input->named_parameters()["position.weight"];
+  const Tensor x = input(ids).materialise(),
+               position = input->named_parameters()["position.weight"];
   EXPECT_EQ(x.sizes(), (std::vector<int64_t>{1, 3, 4}));
   EXPECT_TRUE(x[0][1].equal(input->token_weight()[3] + position[1]));
   const Tensor before = at::randn({1, 1, 4});
-  EXPECT_TRUE(input(ids, before)[0][0].equal(before[0][0] + position[0]));
-  EXPECT_TRUE(input(ids, before)[0][3].equal(input->token_weight()[19] + position[3]));
+  EXPECT_TRUE(input(ids, before).materialise()[0][0].equal(before[0][0] + position[0]));
+  EXPECT_TRUE(
+      input(ids, before).materialise()[0][3].equal(input->token_weight()[19] + position[3]));
 }
 
-TEST(TextInput, IsTheSameArrayUnmade) {
+TEST(TextInput, IsOfLearnedSumsThatAreStoredOnlyBehindOtherVectors) {
   TextInput input(20, 8, 4);
   const Tensor ids = at::randint(20, {2, 5}, at::kLong);
-  EXPECT_FALSE(input->placed(ids)) << "gradients are wanted";
-  at::NoGradGuard no_grad;
-  const std::optional<PlacedArray> placed = input->placed(ids);
-  ASSERT_TRUE(placed);
-  EXPECT_TRUE(elements_of(*placed).equal(input(ids)));
+  EXPECT_TRUE(input(ids).learned_sums());
+  EXPECT_FALSE(input(ids, at::randn({2, 1, 4})).learned_sums());
   EXPECT_EQ(error_of([&] {
-              input->placed(at::zeros({1, 9}, at::kLong));
+              input(at::zeros({1, 9}, at::kLong));
             }),
             "a text of 9 tokens is longer than the model's 8; crop it first");
 }

@@ -18,7 +18,6 @@ ClassDecoder::ClassDecoder(torch::nn::Module& model, const Options& options) {
   query_ = model.register_module("query", LearnedQuery(1, q));
   decoder_ = model.register_module("decoder", Decoder(DecoderChannels{q, d, options.num_classes},
                                                       options.decoder, options.semantics));
-  decoder_->expect_queries(query_->all());
 }
 
 Tensor ClassDecoder::operator()(const Tensor& latents) {

@@ -54,68 +54,47 @@ static Tensor narrow_query(const Tensor& features, const LinearMap& map) {
   return at::linear(features.to(at::kFloat), map.weight, map.bias);
 }
 
-Tensor GridDecoder::decode(const Tensor& latents, const Tensor& features) {
+Tensor GridDecoder::decode(const Tensor& latents, const std::function<Array(const Form&)>& queries,
+                           const std::function<Tensor()>& features) {
   const Form f = form();
-  if (!f.attend) return decode_plain(latents, features);
-  const Tensor queries = narrow_query(features, f.queries).expand({latents.size(0), -1, -1});
-  const Tensor out = f.attend->cross(queries, latents, {}).to(latents.dtype());
-  if (attention_is_checked()) check_packed(out, decode_plain(latents, features));
+  if (!f.attend) return decode_plain(latents, features());
+  const Tensor out = f.attend->cross(queries(f), latents, {}).to(latents.dtype());
+  if (attention_is_checked()) check_packed(out, decode_plain(latents, features()));
   return out;
 }
 
 Tensor GridDecoder::at(const Tensor& latents, const Tensor& indices, Spacing spacing) {
-  return decode(latents, grid_.at(1, indices.to(latents.device()), spacing));
+  const auto features = [&] { return grid_.at(1, indices.to(latents.device()), spacing); };
+  const auto queries = [&](const Form& f) -> Array {
+    return narrow_query(features(), f.queries).expand({latents.size(0), -1, -1});
+  };
+  return decode(latents, queries, features);
 }
 
-Tensor GridDecoder::known_rows(const Form& form, const at::TensorOptions& options,
+Array GridDecoder::all_queries(const Form& form, const at::TensorOptions& options,
                                Spacing spacing) {
   const std::lock_guard lock(mutex_);
-  if (rows_form_ == form.attend && rows_spacing_ == spacing) return rows_;
-  constexpr int64_t kAtOnce = 65536;
-  const int64_t count = c10::multiply_integers(grid_.grid);
-  const int64_t padded = padded_channels(form.queries.bias.size(0) + 1);
-  rows_ = at::empty({1, count, padded}, options);
-  for (int64_t begin = 0; begin < count; begin += kAtOnce) {
-    const int64_t end = std::min(begin + kAtOnce, count);
-    const Tensor indices = at::arange(begin, end, options.dtype(at::kLong));
-    const Tensor queries = narrow_query(grid_.at(1, indices, spacing), form.queries);
-    rows_.slice(1, begin, end)
-        .copy_(normalised_padded(queries, rows_.scalar_type(), padded, /*constant=*/true));
-  }
-  rows_form_ = form.attend, rows_spacing_ = spacing;
-  return rows_;
-}
-
-GridPlaces GridDecoder::known_places(const Form& form, Spacing spacing) {
-  const std::lock_guard lock(mutex_);
-  if (rows_form_ != form.attend || rows_spacing_ != spacing) {
+  if (all_queries_form_ != form.attend || all_queries_spacing_ != spacing) {
     const GridPlaces features =
         fourier_places(grid_.grid, grid_.num_bands, grid_.resolution, spacing);
-    places_ = grid_places(narrow_query(features.lines, form.queries),
-                          at::linear(features.along, form.queries.weight));
-    rows_form_ = form.attend, rows_spacing_ = spacing;
+    const GridPlaces places =
+        grid_places(narrow_query(features.lines.to(options.device()), form.queries),
+                    at::linear(features.along.to(options.device()), form.queries.weight));
+    all_queries_ = Array(OnGrid{at::empty({1, places.count(), 0}, options),
+                                std::make_shared<GridPositions>(places)});
+    all_queries_form_ = form.attend, all_queries_spacing_ = spacing;
   }
-  return places_;
+  return all_queries_;
 }
 
 Tensor GridDecoder::range(const Tensor& latents, int64_t begin, int64_t end, Spacing spacing) {
-  const Form f = form();
-  if (f.attend && normalised_inputs_allowed(latents)) {
-    const Tensor rows = known_rows(f, latents.options(), spacing).slice(1, begin, end);
-    const KnownRows known(rows, f.queries.bias.size(0));
-    return f.attend->cross(known.array().expand({latents.size(0), -1, -1}), latents, {});
-  }
-  const auto features = [&] {
+  const auto queries = [&](const Form& f) {
+    return all_queries(f, latents.options(), spacing).slice(begin, end).repeated(latents.size(0));
+  };
+  return decode(latents, queries, [&] {
     const Tensor indices = at::arange(begin, end, latents.options().dtype(at::kLong));
     return grid_.at(1, indices, spacing);
-  };
-  if (!f.attend || !grid_inputs_allowed(latents)) return decode(latents, features());
-  const KnownGrid queries({.content = at::empty({latents.size(0), end - begin, 0}),
-                           .places = known_places(f, spacing),
-                           .first = begin});
-  const Tensor out = f.attend->cross(queries.array(), latents, {}).to(latents.dtype());
-  if (attention_is_checked()) check_packed(out, decode_plain(latents, features()));
-  return out;
+  });
 }
 
 }  // namespace perceiver

@@ -3,6 +3,7 @@
 // decoder puts out (paper, Sec. 4.3: pixels and sounds of a video).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -25,8 +26,8 @@ class GridDecoder {
   // latents [B, N, D], outputs by flat index [O] -> [B, O, E]
   Tensor at(const Tensor& latents, const Tensor& indices, Spacing spacing);
 
-  // Outputs [begin, end) -> [B, end - begin, E]. What the whole grid's queries are made of are
-  // parameters and positions alone: a GPU keeps them, a CPU what its lines and places add to them.
+  // Outputs [begin, end) -> [B, end - begin, E]. The whole grid's queries consist of parameters and
+  // positions alone: their description is kept, with what forms computed of it.
   Tensor range(const Tensor& latents, int64_t begin, int64_t end, Spacing spacing);
 
  private:
@@ -37,14 +38,14 @@ class GridDecoder {
   };
   Form form();
 
-  // Fourier features [F] of some outputs through that form, or through the modules.
-  Tensor decode(const Tensor& latents, const Tensor& features);
+  // queries(form) through that form, checked where attention is; features() [1 or B, O, F] through
+  // the modules where there is no form.
+  Tensor decode(const Tensor& latents, const std::function<Array(const Form&)>& queries,
+                const std::function<Tensor()>& features);
   Tensor decode_plain(const Tensor& latents, const Tensor& features);
 
-  // The whole grid's queries, normalised and padded as the form takes them.
-  Tensor known_rows(const Form& form, const at::TensorOptions& options, Spacing spacing);
-  // The same as sums of what lines and places along them are.
-  GridPlaces known_places(const Form& form, Spacing spacing);
+  // The whole grid's queries, of one example.
+  Array all_queries(const Form& form, const at::TensorOptions& options, Spacing spacing);
 
   Decoder decoder_;
   PositionQuery grid_;
@@ -54,10 +55,9 @@ class GridDecoder {
   std::mutex mutex_;  // of what follows
   PackedCache packed_;
   LinearMap queries_;
-  Tensor rows_;                              // [1, all outputs, P], on a GPU
-  GridPlaces places_;                        // on a CPU
-  std::shared_ptr<PackedAttend> rows_form_;  // that either was made for
-  Spacing rows_spacing_ = Spacing::kInclusive;
+  Array all_queries_;
+  std::shared_ptr<PackedAttend> all_queries_form_;  // that they were made for
+  Spacing all_queries_spacing_ = Spacing::kInclusive;
 };
 
 }  // namespace perceiver

@@ -20,9 +20,10 @@ static auto named(std::string_view key, const Make& make) {
 }
 
 // Attends in a way that the backward pass may repeat.
-static Tensor run(CrossAttend attend, const Tensor& x_q, const Tensor& x_kv,
+static Tensor run(CrossAttend attend, const Array& x_q, const Array& x_kv,
                   const AttendMasks& masks) {
-  return recompute(*attend, {x_q, x_kv, masks.q, masks.kv},
+  if (!recomputes_now()) return attend(x_q, x_kv, masks);
+  return recompute(*attend, {x_q.materialise(), x_kv.materialise(), masks.q, masks.kv},
                    [attend](const std::vector<Tensor>& x) mutable {
                      return attend(x[0], x[1], AttendMasks{.q = x[2], .kv = x[3]});
                    });
@@ -60,7 +61,6 @@ EncoderImpl::EncoderImpl(int64_t input_channels, const EncoderConfig& config,
     return CrossAttend(d, input_channels, config.cross_attend, semantics);
   };
   cross_attend_ = register_module("cross_attend", named("encoder.cross_attend", cross_attend));
-  cross_attend_->expect_queries(latents_);
   if (num_cross_attends_ > 1) {
     cross_attend_again_ = register_module("cross_attend_again", cross_attend());
   }
@@ -72,12 +72,12 @@ EncoderImpl::EncoderImpl(int64_t input_channels, const EncoderConfig& config,
   }
 }
 
-Tensor EncoderImpl::encode(const Tensor& inputs, const Tensor& input_mask) {
-  const Tensor start = latents_.expand({inputs.size(0), -1, -1});
+Tensor EncoderImpl::encode(const Array& inputs, const Tensor& input_mask) {
+  const Array start(LearnedRows{latents_}, inputs.batch());
   return run(cross_attend_, start, inputs, {.kv = input_mask});
 }
 
-Tensor EncoderImpl::process(const Tensor& latents, const Tensor& inputs, const Tensor& input_mask) {
+Tensor EncoderImpl::process(const Tensor& latents, const Array& inputs, const Tensor& input_mask) {
   TORCH_INTERNAL_ASSERT(num_cross_attends_ == 1 || inputs.defined());
   Tensor z = latents;
   for (int64_t block = 0; block < num_blocks_; ++block) {
@@ -87,21 +87,6 @@ Tensor EncoderImpl::process(const Tensor& latents, const Tensor& inputs, const T
     z = run(self_attends_, z);
   }
   return z;
-}
-
-Tensor EncoderImpl::forward_placed(const PlacedArray& inputs, const Tensor& input_mask) {
-  if (num_cross_attends_ == 1) {
-    const int64_t batch = (inputs.ids.defined() ? inputs.ids : inputs.content).size(0);
-    const Tensor z =
-        cross_attend_->forward_placed(latents_.expand({batch, -1, -1}), inputs, {.kv = input_mask});
-    if (z.defined()) return process(z);
-  }
-  const bool padded = inputs.places.size(1) == padded_channels(inputs.channels);
-  if (!padded || !normalised_inputs_allowed(inputs.places)) {
-    return forward(elements_of(inputs), input_mask);
-  }
-  const KnownRows rows(normalised_placed(inputs), inputs.channels);
-  return forward(rows.array(), input_mask);
 }
 
 std::vector<Part> EncoderImpl::parts(int64_t num_inputs) const {
@@ -143,7 +128,7 @@ DecoderImpl::DecoderImpl(const DecoderChannels& channels, const DecoderConfig& c
   }
 }
 
-Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask,
+Tensor DecoderImpl::forward(const Tensor& latents, const Array& queries, const Tensor& query_mask,
                             const LinearMap& tied) {
   AttendParts parts = parts_with_output();
   if (output_.is_empty()) parts.output = tied;
@@ -154,7 +139,7 @@ Tensor DecoderImpl::forward(const Tensor& latents, const Tensor& queries, const 
   };
   if (!layer.weight.defined() || is_training()) return one_by_one();
   const auto packed =
-      packed_.get(*cross_attend_, [&] { return parts; }, {layer.weight, layer.bias, parts.queries});
+      packed_.get(*cross_attend_, [&] { return parts; }, {layer.weight, layer.bias});
   if (!packed) return one_by_one();
   const Tensor out = packed->cross(queries, latents, {.q = query_mask});
   if (attention_is_checked()) check_packed(out, one_by_one());
@@ -210,10 +195,10 @@ Tensor decode_in_slices(int64_t count, int64_t slice,
   return all;
 }
 
-Tensor decode_in_slices(PerceiverIo& model, const Tensor& latents, const Tensor& queries,
+Tensor decode_in_slices(PerceiverIo& model, const Tensor& latents, const Array& queries,
                         int64_t slice) {
-  return decode_in_slices(queries.size(1), slice, [&](int64_t begin, int64_t end) {
-    return model->decode(latents, queries.slice(1, begin, end));
+  return decode_in_slices(queries.elements(), slice, [&](int64_t begin, int64_t end) {
+    return model->decode(latents, queries.slice(begin, end));
   });
 }
 

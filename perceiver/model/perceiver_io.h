@@ -16,22 +16,15 @@ class EncoderImpl : public torch::nn::Module {
   EncoderImpl(int64_t input_channels, const EncoderConfig& config, const Semantics& semantics = {});
 
   // inputs [B, M, C], input_mask [B, M] (true: there is an element) -> latents [B, N, D]
-  Tensor encode(const Tensor& inputs, const Tensor& input_mask = {});
+  Tensor encode(const Array& inputs, const Tensor& input_mask = {});
 
   // latents [B, N, D] -> [B, N, D]. Where the encoder looks at the inputs again before later
   // blocks (num_cross_attends > 1), they must be given.
-  Tensor process(const Tensor& latents, const Tensor& inputs = {}, const Tensor& input_mask = {});
+  Tensor process(const Tensor& latents, const Array& inputs = {}, const Tensor& input_mask = {});
 
-  Tensor forward(const Tensor& inputs, const Tensor& input_mask = {}) {
+  Tensor forward(const Array& inputs, const Tensor& input_mask = {}) {
     return process(encode(inputs, input_mask), inputs, input_mask);
   }
-
-  // The same for inputs that are not made yet, and only made where that is less work. Without
-  // gradients, and where unmade_inputs_allowed().
-  Tensor forward_placed(const PlacedArray& inputs, const Tensor& input_mask = {});
-
-  // As CrossAttend's.
-  void expect_inputs(const LearnedSums& parameters) { cross_attend_->expect_inputs(parameters); }
 
   ArraySize latent_size() const { return {latents_.size(0), latents_.size(1)}; }
   std::vector<Part> parts(int64_t num_inputs) const;
@@ -58,13 +51,10 @@ class DecoderImpl : public torch::nn::Module {
   // latents [B, N, D], queries [B, O, Q], query_mask [B, O] -> outputs [B, O, E]. Outputs depend
   // on their own query only, so any slice of the queries gives the same slice of the outputs. A
   // decoder without an output layer of its own may be given one, tied to something else.
-  Tensor forward(const Tensor& latents, const Tensor& queries, const Tensor& query_mask = {},
+  Tensor forward(const Tensor& latents, const Array& queries, const Tensor& query_mask = {},
                  const LinearMap& tied = {});
 
   AttendParts parts_with_output() const;
-
-  // As CrossAttend's.
-  void expect_queries(const Tensor& parameters) { cross_attend_->expect_queries(parameters); }
 
   std::vector<Part> parts(int64_t num_queries, int64_t num_latents) const;
 
@@ -86,18 +76,18 @@ class PerceiverIoImpl : public torch::nn::Module {
                   const DecoderConfig& decoder, const Semantics& semantics = {},
                   LinearInit output_init = LinearInit::kPlain);
 
-  Tensor encode(const Tensor& inputs, const Tensor& input_mask = {}) {
+  Tensor encode(const Array& inputs, const Tensor& input_mask = {}) {
     return encoder_->encode(inputs, input_mask);
   }
-  Tensor process(const Tensor& latents, const Tensor& inputs = {}, const Tensor& input_mask = {}) {
+  Tensor process(const Tensor& latents, const Array& inputs = {}, const Tensor& input_mask = {}) {
     return encoder_->process(latents, inputs, input_mask);
   }
-  Tensor decode(const Tensor& latents, const Tensor& queries, const Tensor& query_mask = {}) {
+  Tensor decode(const Tensor& latents, const Array& queries, const Tensor& query_mask = {}) {
     return decoder_(latents, queries, query_mask);
   }
 
   // inputs [B, M, C], queries [B, O, Q], masks [B, M] and [B, O] -> outputs [B, O, E]
-  Tensor forward(const Tensor& inputs, const Tensor& queries, const Tensor& input_mask = {},
+  Tensor forward(const Array& inputs, const Array& queries, const Tensor& input_mask = {},
                  const Tensor& query_mask = {}) {
     return decode(encoder_(inputs, input_mask), queries, query_mask);
   }
@@ -117,8 +107,8 @@ TORCH_MODULE(PerceiverIo);
 Tensor decode_in_slices(int64_t count, int64_t slice,
                         const std::function<Tensor(int64_t begin, int64_t end)>& outputs);
 
-// The same for queries that already exist, [B, O, Q].
-Tensor decode_in_slices(PerceiverIo& model, const Tensor& latents, const Tensor& queries,
+// The same for slices of one array of queries, [B, O, Q].
+Tensor decode_in_slices(PerceiverIo& model, const Tensor& latents, const Array& queries,
                         int64_t slice);
 
 }  // namespace perceiver

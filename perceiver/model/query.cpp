@@ -10,13 +10,10 @@ LearnedQueryImpl::LearnedQueryImpl(int64_t num_queries, int64_t channels)
     : queries_(
           register_parameter("queries", new_parameter({num_queries, channels}, kLearnedVectors))) {}
 
-Tensor LearnedQueryImpl::forward(int64_t batch, const Tensor& indices) {
-  const Tensor picked = indices.defined() ? embedded(queries_, indices) : queries_;
+Array LearnedQueryImpl::forward(int64_t batch, const Tensor& indices) {
+  if (!indices.defined()) return {LearnedRows{queries_}, batch};
+  const Tensor picked = embedded(queries_, indices);
   return picked.dim() == 3 ? picked : picked.expand({batch, -1, -1});
-}
-
-Tensor LearnedQueryImpl::first(int64_t batch, int64_t count) {
-  return queries_.narrow(0, 0, count).expand({batch, -1, -1});
 }
 
 int64_t PositionQuery::channels() const {

@@ -14,13 +14,9 @@ class LearnedQueryImpl : public torch::nn::Module {
   LearnedQueryImpl(int64_t num_queries, int64_t channels);
 
   // -> [B, O, Q]. `indices` [O] or [B, O] picks some of them; undefined means all.
-  Tensor forward(int64_t batch, const Tensor& indices = {});
-
-  // The first of them, where they are: -> [B, count, Q]
-  Tensor first(int64_t batch, int64_t count);
+  Array forward(int64_t batch, const Tensor& indices = {});
 
   int64_t channels() const { return queries_.size(1); }
-  const Tensor& all() const { return queries_; }  // the parameters, [O, Q]
 
  private:
   Tensor queries_;

@@ -6,7 +6,6 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/repeated.h"
-#include "perceiver/kernels/embedding/grid_array.h"
 #include "perceiver/nn/fused.h"
 
 namespace perceiver {
@@ -100,35 +99,27 @@ AttendParts CrossAttendImpl::parts() const {
                     .norm_mlp = norm_mlp_,
                     .widen = mlp_->widen(),
                     .narrow = mlp_->narrow(),
-                    .queries = usual_queries_,
-                    .inputs = usual_inputs_,
                     .query_residual = query_residual_};
   attention_->add_to(parts);
   return parts;
 }
 
 std::shared_ptr<PackedAttend> CrossAttendImpl::packed() {
-  if (drops()) return nullptr;
-  return packed_.get(*this, [&] { return parts(); },
-                     {usual_queries_, usual_inputs_.vectors, usual_inputs_.places});
+  return drops() ? nullptr : packed_.get(*this, [&] { return parts(); });
 }
 
-Tensor CrossAttendImpl::forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-  if (pass_is_over()) return elements_of(x_q);
-  const auto as_defined = [&] { return forward_plain(elements_of(x_q), elements_of(x_kv), masks); };
+Tensor CrossAttendImpl::forward(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
+  if (pass_is_over()) return x_q.materialise();
   const auto form = packed();
-  const auto dtype = drops() ? std::nullopt : fused_dtype(x_q);
+  const auto dtype = form || drops() ? std::nullopt : fused_dtype(x_q.materialise());
+  const auto as_defined = [&] {
+    return forward_plain(x_q.materialise(), x_kv.materialise(), masks);
+  };
   if (!form && !dtype) return as_defined();
   const Tensor out = form ? form->cross(x_q, x_kv, masks)
-                          : forward_fused(elements_of(x_q), elements_of(x_kv), masks, *dtype);
+                          : forward_fused(x_q.materialise(), x_kv.materialise(), masks, *dtype);
   if (attention_is_checked()) check_packed(out, as_defined());
   return out;
-}
-
-Tensor CrossAttendImpl::forward_placed(const Tensor& x_q, const PlacedArray& x_kv,
-                                       const AttendMasks& masks) {
-  const auto form = attention_is_checked() ? nullptr : packed();
-  return form ? form->cross_placed(x_q, x_kv, masks) : Tensor();
 }
 
 Tensor CrossAttendImpl::forward_fused(const Tensor& x_q, const Tensor& x_kv,

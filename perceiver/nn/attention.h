@@ -2,6 +2,7 @@
 #pragma once
 
 #include "perceiver/kernels/attention/attention.h"
+#include "perceiver/nn/array.h"
 #include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/attention_config.h"
 #include "perceiver/nn/fused.h"
@@ -49,18 +50,7 @@ class CrossAttendImpl : public torch::nn::Module {
                   const Semantics& semantics = {});
 
   // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D]
-  Tensor forward(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks = {});
-
-  // The same where x_kv is not made yet; undefined where it has to be, for want of an inference
-  // form that looks up what inputs like these become.
-  Tensor forward_placed(const Tensor& x_q, const PlacedArray& x_kv, const AttendMasks& masks = {});
-
-  // Queries [N, D] that are parameters of somebody else: what is made of them alone is made once.
-  // Other queries are as welcome as before.
-  void expect_queries(const Tensor& parameters) { usual_queries_ = parameters; }
-
-  // Vectors whose sums are usually attended to, likewise.
-  void expect_inputs(const LearnedSums& parameters) { usual_inputs_ = parameters; }
+  Tensor forward(const Array& x_q, const Array& x_kv, const AttendMasks& masks = {});
 
   AttentionCase attention_case(int64_t queries, int64_t keys) const;
   InferenceAttend inference(int64_t queries, int64_t keys) const {
@@ -78,8 +68,6 @@ class CrossAttendImpl : public torch::nn::Module {
 
   bool query_residual_;
   double dropout_;
-  Tensor usual_queries_;
-  LearnedSums usual_inputs_;
   LayerNorm norm_q_{nullptr}, norm_kv_{nullptr}, norm_mlp_{nullptr};
   QkvAttention attention_{nullptr};
   Mlp mlp_{nullptr};

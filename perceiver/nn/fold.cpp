@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "perceiver/kernels/norm/epsilon.h"
+
 namespace perceiver {
 namespace {
 
@@ -53,14 +55,6 @@ Tensor zero_sums(int64_t n) {
 }
 
 }  // namespace
-
-bool are_usual(const AttendParts& parts, const Tensor& x_q) {
-  const Tensor& usual = parts.queries;
-  return usual.defined() && x_q.const_data_ptr() == usual.const_data_ptr() &&
-         x_q.scalar_type() == usual.scalar_type() && x_q.size(1) <= usual.size(0) &&
-         x_q.size(2) == usual.size(1) && x_q.stride(1) == usual.stride(0) &&
-         x_q.stride(2) == usual.stride(1) && (x_q.size(0) == 1 || x_q.stride(0) == 0);
-}
 
 bool folds_output(const AttendParts& parts) {
   const Tensor& weight = parts.output.weight;
@@ -151,33 +145,27 @@ NarrowedAttend narrowed(const AttendParts& p, const Tensor& filling) {
   parts.norm_mlp = norm_of(result);
   parts.widen = as_linear({at::mm(widen.weight, result.back), widen.bias});
   parts.output_of_attended = rounded(output_of_attended(p));
-  parts.queries = Tensor();
   return {parts, rounded(query.map)};
 }
 
-RowTables tabulate(const AttendParts& p) {
-  constexpr double kEpsilon = 1e-5;  // LayerNorm's
+RowTables tabulate(const AttendParts& p, const LearnedSums& sums) {
   const LinearMap kv = side_by_side(wide_fold(p.norm_kv, p.k), wide_fold(p.norm_kv, p.v));
   const auto centred = [](const Tensor& x) {
     const Tensor all = wide(x);
     return all - all.mean(1, /*keepdim=*/true);
   };
   const auto squares = [](const Tensor& x) { return x.square().sum(1, /*keepdim=*/true); };
-  const Tensor ids = centred(p.inputs.vectors), places = centred(p.inputs.places);
+  const Tensor ids = centred(sums.vectors), places = centred(sums.places);
   const Tensor variances =
       (2.0 * at::mm(ids, places.t()) + squares(ids) + squares(places).t()) / ids.size(1);
   const auto table = [&](const Tensor& x) { return at::mm(x, kv.weight.t()).to(at::kFloat); };
-  return {table(ids), table(places), (variances + kEpsilon).rsqrt().to(at::kFloat),
+  return {table(ids), table(places), (variances + kNormEpsilon).rsqrt().to(at::kFloat),
           kv.bias.to(at::kFloat)};
 }
 
-bool tabulates(const AttendParts& p, int64_t queries, const PlacedArray& x_kv) {
+bool tabulates(const AttendParts& p, int64_t queries, const LearnedSums& x_kv) {
   constexpr int64_t kMostRows = 4096;
-  const Tensor &vectors = p.inputs.vectors, &places = p.inputs.places;
-  return vectors.defined() && x_kv.ids.defined() &&
-         x_kv.content.const_data_ptr() == vectors.const_data_ptr() &&
-         x_kv.places.const_data_ptr() == places.const_data_ptr() &&
-         x_kv.ids.size(1) <= places.size(0) && vectors.size(0) + places.size(0) <= kMostRows &&
+  return x_kv.vectors.size(0) + x_kv.places.size(0) <= kMostRows &&
          cheapest_form(p, queries, x_kv.ids.size(1)) == AttendForm::kPlain;
 }
 

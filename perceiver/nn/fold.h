@@ -3,7 +3,7 @@
 
 #include "perceiver/kernels/attention/wide_attention.h"
 #include "perceiver/kernels/embedding/row_tables.h"
-#include "perceiver/kernels/norm/normalised_rows.h"
+#include "perceiver/nn/array.h"
 #include "perceiver/nn/attention_config.h"
 #include "perceiver/nn/layers.h"
 
@@ -12,11 +12,6 @@ namespace perceiver {
 // x -> weight x + bias
 struct LinearMap {
   Tensor weight, bias;  // [out, in], [out]
-};
-
-// Two learned vectors, one by id and one by place, whose sums are elements of an array.
-struct LearnedSums {
-  Tensor vectors, places;  // [V, C], [M, C]
 };
 
 // The parameters and settings of a cross-attend or a self-attend.
@@ -30,15 +25,10 @@ struct AttendParts {
   // Of narrowed() parts: the output's part of what is attended to, [E, V], with all of the bias.
   // The narrowed result does not hold it.
   LinearMap output_of_attended = {};
-  Tensor queries = {};      // [N, D]: parameters that are usually the queries, where there are such
-  LearnedSums inputs = {};  // parameters whose sums are usually what is attended to
   int64_t num_heads = 1;
   bool query_residual = true;
   Semantics semantics = {};
 };
-
-// Whether x_q [B, N, D] is where the usual queries are: the first of them, in every example.
-bool are_usual(const AttendParts& parts, const Tensor& x_q);
 
 // Whether the output layer has fewer channels than the queries, so that folding it pays.
 bool folds_output(const AttendParts& parts);
@@ -125,12 +115,12 @@ bool narrows(const AttendParts& parts, int64_t filling);
 //   norm(e + p) = r (e' + p'),   r = 1 / sqrt(|e' + p'|^2 / C + epsilon),
 //   W norm(e + p) + b = r (W e' + W p') + b,
 // of which all but the last line's sum is known before any ids are.
-RowTables tabulate(const AttendParts& parts);
+RowTables tabulate(const AttendParts& parts, const LearnedSums& sums);
 
-// Whether x_kv is of the parts' inputs, and N queries are best given its keys and values by tables.
-// These have at most 4,096 rows, ids and places together: 2,310 of bytes save the product of 2,048
-// with each text. Of 32,000 word pieces most would be made for nobody.
-bool tabulates(const AttendParts& parts, int64_t queries, const PlacedArray& x_kv);
+// Whether N queries are best given the keys and values of learned sums by tables. These have at
+// most 4,096 rows, ids and places together: with 2,310 of bytes they save the product of 2,048 with
+// each text; with 32,000 word pieces most rows would never be used.
+bool tabulates(const AttendParts& parts, int64_t queries, const LearnedSums& x_kv);
 
 // Which form takes the fewest multiplications for N queries and M keys. Of narrowed parts there is
 // but one.

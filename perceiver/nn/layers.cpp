@@ -4,10 +4,12 @@
 
 #include <cmath>
 
+#include "perceiver/kernels/norm/epsilon.h"
+
 namespace perceiver {
 
 // LayerNorm's and BatchNorm's, in both references.
-constexpr double kEpsilon = 1e-5;
+constexpr double kEpsilon = kNormEpsilon;
 
 static Init weight_init(LinearInit init, int64_t fan_in) {
   // The standard deviation that is left of 1 when a normal distribution is cut at +-2.

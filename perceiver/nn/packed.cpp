@@ -33,33 +33,20 @@ bool packed_attend_allowed() {
   return !current_run().plain_attends && !at::GradMode::is_enabled() && !attention_must_be_plain();
 }
 
-bool unmade_inputs_allowed() { return packed_attend_allowed() && !attention_is_checked(); }
-
-bool normalised_inputs_allowed(const Tensor& like) {
-  return like.is_cuda() && unmade_inputs_allowed() && !at::autocast::is_autocast_enabled(at::kCUDA);
-}
-
-bool grid_inputs_allowed(const Tensor& like) { return like.is_cpu() && packed_attend_allowed(); }
-
 std::shared_ptr<PackedAttend> PackedCache::get(const torch::nn::Module& module,
                                                const std::function<AttendParts()>& parts,
                                                const std::vector<Tensor>& tied) {
   if (!packed_attend_allowed()) return nullptr;
-  std::vector<Seen> now;
   std::vector<Tensor> parameters = module.parameters();
   std::ranges::copy_if(tied, std::back_inserter(parameters), &Tensor::defined);
-  now.reserve(parameters.size());
-  for (const Tensor& p : parameters) {
-    now.push_back({p.const_data_ptr(), p.is_inference() ? 0 : p._version()});
-  }
   const at::ScalarType dtype = packing_dtype(parameters[0]);
   const std::lock_guard lock(mutex_);
-  if (seen_ != now || dtype_ != dtype) {
-    packed_ = pack(parts(), dtype);
-    seen_ = std::move(now);
+  auto& packed = packed_.slot(parameters);
+  if (!packed || dtype_ != dtype) {
+    packed = pack(parts(), dtype);
     dtype_ = dtype;
   }
-  return packed_;
+  return *packed;
 }
 
 void check_packed(const Tensor& out, const Tensor& expected) {

@@ -6,8 +6,9 @@
 
 #include "perceiver/kernels/attention/attention.h"
 #include "perceiver/kernels/attention/stream.h"
-#include "perceiver/kernels/embedding/grid_array.h"
 #include "perceiver/kernels/linear/panel_linear.h"
+#include "perceiver/kernels/norm/epsilon.h"
+#include "perceiver/nn/kept_for.h"
 #include "perceiver/nn/packed_forms.h"
 
 namespace perceiver {
@@ -25,27 +26,26 @@ class PackedForCpu : public PackedAttend {
   PackedForCpu(const AttendParts& parts, at::ScalarType dtype)
       : parts_(parts), dtype_(dtype), widen_(layer(folded(parts.norm_mlp, parts.widen))) {}
 
-  Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) override {
-    const AttendForm form = cheapest_form(parts_, x_q.size(1), x_kv.size(1));
-    // Elements of a grid are stored only for those who look at them.
-    const bool queries_may_be_grid = form == AttendForm::kAbsorbedQueries && !parts_.query_residual;
-    const bool keys_may_be_grid = form == AttendForm::kAbsorbedKeys && !masks.kv.defined();
-    return attend(form, queries_may_be_grid ? x_q : elements_of(x_q),
-                  keys_may_be_grid ? x_kv : elements_of(x_kv), masks);
-  }
-
-  Tensor cross_placed(const Tensor& x_q, const PlacedArray& x_kv,
-                      const AttendMasks& masks) override {
-    if (!tabulates(parts_, x_q.size(1), x_kv) || !tables_pay(x_kv.ids.numel())) return {};
-    count(x_q, x_kv.ids.size(1), masks);
-    const RowTables& tables = made(tables_, [&] { return tabulate(parts_); });
-    Attended z{attend_projected(x_q, looked_up(tables, x_kv.ids, dtype_), masks)};
-    return result(z, x_q);
+  Tensor cross(const Array& x_q, const Array& x_kv, const AttendMasks& masks) override {
+    count(x_q.batch(), x_q.elements(), x_kv.elements(), masks);
+    Attended z;
+    switch (cheapest_form(parts_, x_q.elements(), x_kv.elements())) {
+      case AttendForm::kPlain:
+        z.sum = attend_plain(x_q, x_kv, masks);
+        break;
+      case AttendForm::kAbsorbedKeys:
+        z.sum = attend_absorbed_keys(x_q, x_kv, masks);
+        break;
+      case AttendForm::kAbsorbedQueries:
+        z = attend_absorbed_queries(x_q, x_kv, masks);
+        break;
+    }
+    return with_output(z).view({x_q.batch(), x_q.elements(), -1}).to(x_q.dtype());
   }
 
   MeasuredRows self(const MeasuredRows& measured) override {
     const Tensor& x = measured.rows;
-    count(x, x.size(1), {});
+    count(x.size(0), x.size(1), x.size(1), {});
     const Tensor before = rows_of(x).to(at::kFloat);
     const PanelLinear& qkv = made(qkv_, [&] {
       return layer(side_by_side(folded(parts_.norm_q, parts_.q), key_value_map()));
@@ -59,34 +59,17 @@ class PackedForCpu : public PackedAttend {
   }
 
  private:
-  Tensor attend(AttendForm form, const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    count(x_q, x_kv.size(1), masks);
-    Attended z;
-    switch (form) {
-      case AttendForm::kPlain:
-        z.sum = attend_plain(x_q, x_kv, masks);
-        break;
-      case AttendForm::kAbsorbedKeys:
-        z.sum = attend_absorbed_keys(x_q, x_kv, masks);
-        break;
-      case AttendForm::kAbsorbedQueries:
-        z = attend_absorbed_queries(x_q, x_kv, masks);
-        break;
-    }
-    return result(z, x_q);
-  }
-
   // What attention adds, on top of the queries, float32 [B * N, D]; where it came with it, the
   // folded output's part of it, float32 [B * N, E].
   struct Attended {
     Tensor sum, of_sum = {};
   };
 
-  void count(const Tensor& x_q, int64_t keys, const AttendMasks& masks) const {
+  void count(int64_t batch, int64_t queries, int64_t keys, const AttendMasks& masks) const {
     count_attention({.dtype = dtype_,
-                     .batch = x_q.size(0),
+                     .batch = batch,
                      .heads = parts_.num_heads,
-                     .queries = x_q.size(1),
+                     .queries = queries,
                      .keys = keys,
                      .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
                      .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
@@ -96,13 +79,19 @@ class PackedForCpu : public PackedAttend {
 
   // Tables are made in float64, which takes as long as four or five times their rows' product. Who
   // looks at one text should not wait for them: they are made when as many were asked for.
-  bool tables_pay(int64_t rows) {
+  struct Tables {
+    int64_t rows_asked_for = 0;
+    std::optional<RowTables> made = {};
+  };
+  std::optional<RowTables> tables_of(const LearnedSums& sums) {
     constexpr int64_t kTimes = 4;
     const std::lock_guard lock(making_);
-    if (tables_) return true;
-    rows_asked_for_ += rows;
-    return rows_asked_for_ >=
-           kTimes * (parts_.inputs.vectors.size(0) + parts_.inputs.places.size(0));
+    auto& slot = tables_.slot({sums.vectors, sums.places});
+    if (!slot) slot.emplace();
+    slot->rows_asked_for += sums.ids.numel();
+    const bool pay = slot->rows_asked_for >= kTimes * (sums.vectors.size(0) + sums.places.size(0));
+    if (pay && !slot->made) slot->made = tabulate(parts_, sums);
+    return slot->made;
   }
 
   PanelLinear layer(const LinearMap& map) const {
@@ -116,6 +105,13 @@ class PackedForCpu : public PackedAttend {
     if (!slot) slot = make();
     return *slot;
   }
+  template <typename Make>
+  Tensor made(KeptFor<Tensor>& kept, const Tensor& of, const Make& make) {
+    const std::lock_guard lock(making_);
+    auto& slot = kept.slot({of});
+    if (!slot) slot = make();
+    return *slot;
+  }
 
   LinearMap key_value_map() const {
     return side_by_side(folded(parts_.norm_kv, parts_.k), folded(parts_.norm_kv, parts_.v));
@@ -126,8 +122,8 @@ class PackedForCpu : public PackedAttend {
   }
 
   // What the attention is added to: the queries, or nothing.
-  Tensor start(const Tensor& x_q) const {
-    return parts_.query_residual ? rows_of(x_q).to(at::kFloat) : Tensor();
+  Tensor start(const Array& x_q) const {
+    return parts_.query_residual ? rows_of(x_q.materialise()).to(at::kFloat) : Tensor();
   }
 
   Tensor widened(const Tensor& z) const {
@@ -156,18 +152,14 @@ class PackedForCpu : public PackedAttend {
     return out;
   }
 
-  // In the shape and dtype of x_q
-  Tensor result(Attended& z, const Tensor& x_q) {
-    return with_output(z).view({x_q.size(0), x_q.size(1), -1}).to(x_q.scalar_type());
-  }
-
-  // Rows of x_q, normalised and through the layer: [B, N, out]. The usual ones are made once, in
-  // `slot`.
-  Tensor projected_queries(const PanelLinear& layer, const Tensor& x_q,
-                           std::optional<Tensor>& slot) {
-    if (!are_usual(parts_, x_q)) return projected(layer, x_q);
-    const Tensor& all = made(slot, [&] { return projected(layer, parts_.queries.unsqueeze(0)); });
-    return all.narrow(1, 0, x_q.size(1)).expand({x_q.size(0), -1, -1});
+  // Elements of x_q, normalised and through the layer: [B, N, out]. Learned rows are projected
+  // once.
+  Tensor projected_queries(const PanelLinear& layer, const Array& x_q, KeptFor<Tensor>& kept) {
+    const auto learned = x_q.learned_rows();
+    if (!learned) return projected(layer, x_q.materialise());
+    const Tensor all =
+        made(kept, learned->rows, [&] { return projected(layer, learned->rows.unsqueeze(0)); });
+    return all.narrow(1, learned->first, x_q.elements()).expand({x_q.batch(), -1, -1});
   }
   Tensor projected(const PanelLinear& layer, const Tensor& x) const {
     return layer.forward(normalised(rows_of(x), dtype_)).view({x.size(0), x.size(1), -1});
@@ -199,16 +191,21 @@ class PackedForCpu : public PackedAttend {
     return x.masked_fill(masks.q.logical_not().unsqueeze(-1), 0.0);
   }
 
-  Tensor attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    const PanelLinear& kv = made(key_value_, [&] { return layer(key_value_map()); });
-    return attend_projected(x_q, projected(kv, x_kv), masks);
+  Tensor attend_plain(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
+    const PanelLinear& q = made(query_, [&] { return layer(folded(parts_.norm_q, parts_.q)); });
+    const Tensor kv = keys_and_values(x_kv, x_q.elements());
+    const Tensor out = attend_heads(projected_queries(q, x_q, learned_q_), kv, masks);
+    return output_layer().sum(rows_of(out), start(x_q));
   }
 
-  // kv [B, M, H * (F + V)], keys first
-  Tensor attend_projected(const Tensor& x_q, const Tensor& kv, const AttendMasks& masks) {
-    const PanelLinear& q = made(query_, [&] { return layer(folded(parts_.norm_q, parts_.q)); });
-    const Tensor out = attend_heads(projected_queries(q, x_q, usual_q_), kv, masks);
-    return output_layer().sum(rows_of(out), start(x_q));
+  // [B, M, H * (F + V)], keys first: looked up where that is less work than to multiply
+  Tensor keys_and_values(const Array& x_kv, int64_t queries) {
+    const auto sums = x_kv.learned_sums();
+    if (sums && tabulates(parts_, queries, *sums)) {
+      if (const auto tables = tables_of(*sums)) return looked_up(*tables, sums->ids, dtype_);
+    }
+    const PanelLinear& kv = made(key_value_, [&] { return layer(key_value_map()); });
+    return projected(kv, x_kv.materialise());
   }
 
   double score_scale() const {
@@ -216,9 +213,9 @@ class PackedForCpu : public PackedAttend {
   }
 
   // q [B, N, C] over the normalised x_kv [B, M, C], which are keys and values: [B, N, C]
-  Tensor attend_elements(const Tensor& q, const Tensor& x_kv, const AttendMasks& masks) const {
-    const auto grid = known_grid(x_kv);
-    const Tensor k = (grid ? grid->content : x_kv).to(dtype_);
+  Tensor attend_elements(const Tensor& q, const Array& x_kv, const AttendMasks& masks) const {
+    const auto grid = masks.kv.defined() ? std::nullopt : x_kv.on_grid();
+    const Tensor k = (grid ? grid->content : x_kv.materialise()).to(dtype_);
     const int64_t channels = k.size(2);
     StreamInputs in{.q = q.narrow(2, 0, channels).unsqueeze(1),
                     .k = k.unsqueeze(1),
@@ -226,25 +223,27 @@ class PackedForCpu : public PackedAttend {
                     .scale = score_scale(),
                     .normalise_k = true};
     if (grid) {
-      in.key_places =
-          scores_of_keys(grid->places, grid->first, q.narrow(2, channels, q.size(2) - channels));
+      in.key_places = scores_of_keys(grid->positions->places(), grid->first,
+                                     q.narrow(2, channels, q.size(2) - channels));
     }
     return attend_stream(in).squeeze(1);
   }
 
-  Tensor attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
+  Tensor attend_absorbed_keys(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
     const PanelLinear& query = made(query_over_keys_, [&] { return layer(absorbed.query); });
     const PanelLinear& output = made(output_of_keys_, [&] { return layer(absorbed.output); });
-    Tensor out = attend_elements(projected_queries(query, x_q, usual_over_keys_), x_kv, masks);
+    Tensor out = attend_elements(projected_queries(query, x_q, learned_over_keys_), x_kv, masks);
     // Where no key is attended to there is no value, and none of its bias.
-    Tensor nothing = at::zeros({x_q.size(0), x_q.size(1)}, at::kBool);
+    Tensor nothing = at::zeros({x_q.batch(), x_q.elements()}, at::kBool);
     if (masks.kv.defined()) {
       const Tensor no_key = masks.kv.any(1).logical_not();
       if (parts_.semantics.zero_masked_rows) {
         nothing.logical_or_(no_key.unsqueeze(1));
       } else if (no_key.any().item<bool>()) {
-        const Tensor mean = at::layer_norm(x_kv, {x_kv.size(2)}).mean(1, /*keepdim=*/true);
+        const Tensor normed =
+            at::layer_norm(x_kv.materialise(), {x_kv.channels()}, {}, {}, kNormEpsilon);
+        const Tensor mean = normed.mean(1, /*keepdim=*/true);
         out = at::where(no_key.view({-1, 1, 1}), mean.to(dtype_), out);
       }
     }
@@ -257,8 +256,7 @@ class PackedForCpu : public PackedAttend {
     return z;
   }
 
-  Attended attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv,
-                                   const AttendMasks& masks) {
+  Attended attend_absorbed_queries(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
     const AbsorbedQueries& absorbed =
         made(absorbed_queries_, [&] { return absorb_queries(parts_); });
     const PanelLinear& keys_values = made(keys_values_, [&] {
@@ -266,11 +264,12 @@ class PackedForCpu : public PackedAttend {
       return layer(are_narrowed(parts_) ? side_by_side(all, absorb_output(parts_)) : all);
     });
     const PanelLinear& key_bias = made(key_bias_, [&] { return layer(absorbed.key_bias); });
-    const auto grid = known_grid(x_q);
-    const Keys keys = keys_of(x_kv, keys_values, key_bias, grid);
-    const int64_t channels = x_q.size(2);
+    const auto grid = parts_.query_residual ? std::nullopt : x_q.on_grid();
+    const Tensor elements = grid ? grid->content : x_q.materialise();
+    const Keys keys = keys_of(x_kv.materialise(), keys_values, key_bias, grid);
+    const int64_t channels = x_q.channels();
     const Tensor v = keys.kv.narrow(3, channels, keys.kv.size(3) - channels);
-    const Tensor q = (grid ? grid->content : x_q).to(dtype_);
+    const Tensor q = elements.to(dtype_);
     StreamInputs in{.q = q.unsqueeze(1),
                     .k = keys.kv.narrow(3, 0, q.size(2)),
                     .v = v,
@@ -296,7 +295,7 @@ class PackedForCpu : public PackedAttend {
     }
     Tensor z = rows_of(out).to(at::kFloat);
     z.add_(absorbed.output_bias);
-    if (parts_.query_residual) z.add_(x_q.reshape({-1, channels}));
+    if (parts_.query_residual) z.add_(elements.reshape({-1, channels}));
     return {z};
   }
 
@@ -308,49 +307,45 @@ class PackedForCpu : public PackedAttend {
 
   // Queries come in slices to the same keys: those of the last call are kept.
   Keys keys_of(const Tensor& x_kv, const PanelLinear& keys_values, const PanelLinear& key_bias,
-               const std::optional<GridArray>& queries) {
+               const std::optional<OnGrid>& queries) {
+    if (x_kv.is_inference()) return new_keys(x_kv, keys_values, key_bias, queries);
     const std::lock_guard lock(making_);
-    const bool same = last_kv_.is_same(x_kv) && !x_kv.is_inference() &&
-                      last_version_ == static_cast<int64_t>(x_kv._version());
-    if (!same) make_keys(x_kv, keys_values, key_bias);
-    if (queries) {
-      const GridPlaces& places = queries->places;
-      auto& scores = last_keys_.places;
-      if (!scores || !scores->places.lines.is_same(places.lines)) {
-        const Tensor of_places =
-            last_keys_.kv.squeeze(1).narrow(2, queries->content.size(2), places.channels());
-        scores = scores_of_queries(places, /*first=*/0, of_places);
-      }
-    }
-    return last_keys_;
+    std::vector<Tensor> of = {x_kv};
+    if (queries) of.push_back(queries->positions->places().lines);
+    auto& keys = keys_.slot(of);
+    if (!keys) keys = new_keys(x_kv, keys_values, key_bias, queries);
+    return *keys;
   }
 
-  void make_keys(const Tensor& x_kv, const PanelLinear& keys_values, const PanelLinear& key_bias) {
-    const int64_t batch = x_kv.size(0), keys = x_kv.size(1);
+  Keys new_keys(const Tensor& x_kv, const PanelLinear& keys_values, const PanelLinear& key_bias,
+                const std::optional<OnGrid>& queries) const {
+    const int64_t batch = x_kv.size(0), count = x_kv.size(1);
     const Tensor normed = normalised(rows_of(x_kv), dtype_);
-    last_keys_ = {keys_values.forward(normed).view({batch, 1, keys, -1}),
-                  key_bias.sum(normed).view({batch, 1, keys})};
-    last_kv_ = x_kv;
-    last_version_ = x_kv.is_inference() ? 0 : static_cast<int64_t>(x_kv._version());
+    Keys keys{keys_values.forward(normed).view({batch, 1, count, -1}),
+              key_bias.sum(normed).view({batch, 1, count})};
+    if (queries) {
+      const GridPlaces& places = queries->positions->places();
+      const Tensor of_places =
+          keys.kv.squeeze(1).narrow(2, queries->content.size(2), places.channels());
+      keys.places = scores_of_queries(places, /*first=*/0, of_places);
+    }
+    return keys;
   }
 
   AttendParts parts_;
   at::ScalarType dtype_;
   std::mutex making_;
-  Tensor last_kv_;
-  int64_t last_version_ = 0;
-  Keys last_keys_;
+  KeptFor<Keys> keys_;
   PanelLinear widen_;
   std::optional<PanelLinear> narrow_, qkv_, query_, key_value_, output_;
   struct OfBoth {
     PanelLinear sum, hidden;
   };
   std::optional<OfBoth> of_both_;  // the folded output's layers
-  std::optional<RowTables> tables_;
-  int64_t rows_asked_for_ = 0;  // before there were tables
+  KeptFor<Tables> tables_;
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PanelLinear> query_over_keys_, output_of_keys_;
-  std::optional<Tensor> usual_q_, usual_over_keys_;  // the usual queries, projected
+  KeptFor<Tensor> learned_q_, learned_over_keys_;  // learned rows, projected
   std::optional<AbsorbedQueries> absorbed_queries_;
   std::optional<PanelLinear> keys_values_, key_bias_;
 };

@@ -9,6 +9,7 @@
 #include "perceiver/kernels/attention/wide_attention.h"
 #include "perceiver/kernels/linear/narrow_mlp_sm90_torch.h"
 #include "perceiver/kernels/norm/normalised_rows.h"
+#include "perceiver/nn/kept_for.h"
 #include "perceiver/nn/packed_forms.h"
 #include "perceiver/nn/padded_linear.h"
 
@@ -26,16 +27,8 @@ class PackedForGpu : public PackedAttend {
         hidden_(padded_channels(parts.widen->weight.size(0))),
         widen_(folded(parts.norm_mlp, parts.widen), dtype, hidden_, padded_) {}
 
-  Tensor cross(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) override {
-    return with_output(attend(x_q, x_kv, masks)).to(x_q.scalar_type());
-  }
-
-  Tensor cross_placed(const Tensor& x_q, const PlacedArray& x_kv,
-                      const AttendMasks& masks) override {
-    if (!tabulates(parts_, x_q.size(1), x_kv)) return {};
-    const RowTables& tables = made(tables_, [&] { return narrow_tables(); });
-    const Added sum = attend_projected(x_q, looked_up(tables, x_kv.ids, dtype_), masks);
-    return with_output(sum).to(x_q.scalar_type());
+  Tensor cross(const Array& x_q, const Array& x_kv, const AttendMasks& masks) override {
+    return with_output(attend(x_q, x_kv, masks)).to(x_q.dtype());
   }
 
   MeasuredRows self(const MeasuredRows& x) override {
@@ -61,8 +54,8 @@ class PackedForGpu : public PackedAttend {
     Tensor normed = {}, of_sum = {};
   };
 
-  Added attend(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    switch (cheapest_form(parts_, x_q.size(1), x_kv.size(1))) {
+  Added attend(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
+    switch (cheapest_form(parts_, x_q.elements(), x_kv.elements())) {
       case AttendForm::kPlain:
         return attend_plain(x_q, x_kv, masks);
       case AttendForm::kAbsorbedKeys:
@@ -98,6 +91,13 @@ class PackedForGpu : public PackedAttend {
     if (!slot) slot = make();
     return *slot;
   }
+  template <typename T, typename Make>
+  T made(KeptFor<T>& kept, const std::vector<Tensor>& of, const Make& make) {
+    const std::lock_guard lock(making_);
+    auto& slot = kept.slot(of);
+    if (!slot) slot = make();
+    return *slot;
+  }
 
   LinearMap key_value_map() const {
     return side_by_side(folded(parts_.norm_kv, parts_.k), folded(parts_.norm_kv, parts_.v));
@@ -105,8 +105,8 @@ class PackedForGpu : public PackedAttend {
 
   // In bfloat16 each table is rounded once, which is less than rows and weights of a product are.
   // Float16 has too few exponents for vectors that are not normalised.
-  RowTables narrow_tables() const {
-    RowTables t = tabulate(parts_);
+  RowTables narrow_tables(const LearnedSums& sums) const {
+    RowTables t = tabulate(parts_, sums);
     if (dtype_ != at::kBFloat16) return t;
     return {t.of_ids.to(dtype_), t.of_places.to(dtype_), t.scales, t.bias};
   }
@@ -123,22 +123,22 @@ class PackedForGpu : public PackedAttend {
   }
 
   // x_q, padded
-  Tensor residual(const Tensor& x_q) const {
-    const Tensor x = x_q.to(dtype_);
+  Tensor residual(const Array& x_q) const {
+    const Tensor x = x_q.materialise().to(dtype_);
     return padded_ == channels_ ? x : at::constant_pad_nd(x, {0, padded_ - channels_});
   }
 
   // `attended` through its output layer, and on top of the queries.
-  Added added(const PaddedLinear& output, const Tensor& attended, const Tensor& x_q) const {
+  Added added(const PaddedLinear& output, const Tensor& attended, const Array& x_q) const {
     if (!parts_.query_residual) return {{output.forward(attended)}};
-    if (repeats_one_example(x_q)) return added_to_queries(output.forward(attended), x_q);
+    if (x_q.repeats()) return added_to_queries(output.forward(attended), x_q);
     return {output.forward_measured(attended, residual(x_q), channels_)};
   }
 
-  Added added_to_queries(const Tensor& out, const Tensor& x_q) const {
+  Added added_to_queries(const Tensor& out, const Array& x_q) const {
     if (!parts_.query_residual) return {{out.narrow(2, 0, padded_)}};
     if (out.size(2) != channels_) return {{out.narrow(2, 0, padded_) + residual(x_q)}};
-    const AddedRows rows = add_normalised(x_q.to(dtype_), out);
+    const AddedRows rows = add_normalised(x_q.materialise().to(dtype_), out);
     return {{rows.sum}, rows.normed};
   }
 
@@ -250,40 +250,45 @@ class PackedForGpu : public PackedAttend {
     return nothing;
   }
 
-  // Rows as inner() layers take them. The constant meets weights of zero.
-  Tensor normed(const Tensor& x) const {
-    const int64_t padded = padded_channels(x.size(2));
-    return normalised_padded(x, dtype_, padded, padded > x.size(2));
+  // Elements as inner() layers take them. The constant meets weights of zero.
+  Tensor normed(const Array& x) const {
+    const int64_t padded = padded_channels(x.channels());
+    return x.normalised(dtype_, padded, padded > x.channels());
   }
 
-  // Queries that are the same for every example are made once, the usual ones once and for all, in
-  // `slot`.
-  Tensor projected_queries(const PaddedLinear& layer, const Tensor& x_q,
-                           std::optional<Tensor>& slot) {
-    const auto of_each = [&](const Tensor& q) { return q.expand({x_q.size(0), -1, -1}); };
-    if (are_usual(parts_, x_q)) {
-      const Tensor& all =
-          made(slot, [&] { return layer.forward(normed(parts_.queries.unsqueeze(0))); });
-      return of_each(all.narrow(1, 0, x_q.size(1)));
+  // Learned rows are projected once and for all; queries that are the same for every example once.
+  Tensor projected_queries(const PaddedLinear& layer, const Array& x_q, KeptFor<Tensor>& kept) {
+    const auto of_each = [&](const Tensor& q) { return q.expand({x_q.batch(), -1, -1}); };
+    if (const auto learned = x_q.learned_rows()) {
+      const Tensor all = made(kept, {learned->rows},
+                              [&] { return layer.forward(normed(learned->rows.unsqueeze(0))); });
+      return of_each(all.narrow(1, learned->first, x_q.elements()));
     }
-    if (!repeats_one_example(x_q)) return layer.forward(normed(x_q));
-    return of_each(layer.forward(normed(x_q.narrow(0, 0, 1))));
+    return x_q.repeats() ? of_each(layer.forward(normed(x_q.repeated(1))))
+                         : layer.forward(normed(x_q));
   }
 
-  Added attend_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    const PaddedLinear& kv = made(key_value_, [&] { return inner(key_value_map()); });
-    return attend_projected(x_q, kv.forward(normed(x_kv)), masks);
-  }
-
-  // kv [B, M, H * (F + V)], keys first
-  Added attend_projected(const Tensor& x_q, const Tensor& kv, const AttendMasks& masks) {
+  Added attend_plain(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
     const PaddedLinear& q = made(query_, [&] { return inner(folded(parts_.norm_q, parts_.q)); });
-    const Tensor out = attend_heads(projected_queries(q, x_q, usual_q_), kv, masks);
+    const Tensor kv = keys_and_values(x_kv, x_q.elements());
+    const Tensor out = attend_heads(projected_queries(q, x_q, learned_q_), kv, masks);
     return added(output_layer(), out, x_q);
   }
 
-  Added attend_absorbed_keys(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    const int64_t padded = padded_channels(x_kv.size(2));
+  // [B, M, H * (F + V)], keys first: looked up where that is less work than to multiply
+  Tensor keys_and_values(const Array& x_kv, int64_t queries) {
+    const auto sums = x_kv.learned_sums();
+    if (sums && tabulates(parts_, queries, *sums)) {
+      const RowTables tables =
+          made(tables_, {sums->vectors, sums->places}, [&] { return narrow_tables(*sums); });
+      return looked_up(tables, sums->ids, dtype_);
+    }
+    const PaddedLinear& kv = made(key_value_, [&] { return inner(key_value_map()); });
+    return kv.forward(normed(x_kv));
+  }
+
+  Added attend_absorbed_keys(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
+    const int64_t padded = padded_channels(x_kv.channels());
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
     const PaddedLinear& query = made(query_over_keys_, [&] {
       return PaddedLinear(absorbed.query, dtype_, padded, padded_channels(query_channels_));
@@ -292,7 +297,7 @@ class PackedForGpu : public PackedAttend {
         output_of_keys_, [&] { return PaddedLinear(absorbed.output, dtype_, padded_, padded); });
     const Tensor keys = normed(x_kv);
     Tensor out =
-        attend_single(projected_queries(query, x_q, usual_over_keys_), keys, keys, masks.kv);
+        attend_single(projected_queries(query, x_q, learned_over_keys_), keys, keys, masks.kv);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       const Tensor any_key = masks.kv.any(1).view({-1, 1, 1});
       out = at::where(any_key, out, keys.mean(1, /*keepdim=*/true));
@@ -317,7 +322,7 @@ class PackedForGpu : public PackedAttend {
   int64_t key_channels() const { return absorbed_key_channels(query_channels_); }
 
   // Keys and values of absorbed queries, side by side.
-  PaddedLinear keys_and_values(const AbsorbedQueries& absorbed, int64_t in) const {
+  PaddedLinear absorbed_layer(const AbsorbedQueries& absorbed, int64_t in) const {
     // A query's weights sum to one, so the output's bias may ride with the values.
     LinearMap values{absorbed.values.weight, absorbed.values.bias + absorbed.output_bias};
     if (outputs_ride()) values = side_by_side(values, absorb_output(parts_));
@@ -329,15 +334,14 @@ class PackedForGpu : public PackedAttend {
     return {all, dtype_, padded_channels(all.weight.size(0)), in};
   }
 
-  Added attend_absorbed_queries(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks) {
-    const int64_t in = padded_channels(x_kv.size(2)), keys = key_channels();
+  Added attend_absorbed_queries(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
+    const int64_t in = padded_channels(x_kv.channels()), keys = key_channels();
     const AbsorbedQueries& absorbed =
         made(absorbed_queries_, [&] { return absorb_queries(parts_); });
-    const PaddedLinear& layer = made(keys_values_, [&] { return keys_and_values(absorbed, in); });
+    const PaddedLinear& layer = made(keys_values_, [&] { return absorbed_layer(absorbed, in); });
     const Tensor kv = layer.forward(normed(x_kv)), v = kv.narrow(2, keys, kv.size(2) - keys);
-    const bool repeats = repeats_one_example(x_q);
-    const Tensor q = normalised_padded(repeats ? x_q.narrow(0, 0, 1) : x_q, dtype_, keys, true);
-    Tensor out = attend_single(q.expand({x_q.size(0), -1, -1}), kv.narrow(2, 0, keys), v, masks.kv);
+    const Tensor q = x_q.normalised(dtype_, keys, /*constant=*/true);
+    Tensor out = attend_single(q, kv.narrow(2, 0, keys), v, masks.kv);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(1, /*keepdim=*/true));
     }
@@ -369,10 +373,10 @@ class PackedForGpu : public PackedAttend {
   std::optional<PaddedLinear> of_sum_, of_hidden_, of_hidden_alone_;
   std::optional<PaddedNormedLinear> qkv_;
   std::optional<PaddedLinear> query_, key_value_, output_;
-  std::optional<RowTables> tables_;
+  KeptFor<RowTables> tables_;
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PaddedLinear> query_over_keys_, output_of_keys_;
-  std::optional<Tensor> usual_q_, usual_over_keys_;  // the usual queries, projected
+  KeptFor<Tensor> learned_q_, learned_over_keys_;  // learned rows, projected
   std::optional<AbsorbedQueries> absorbed_queries_;
   std::optional<PaddedLinear> keys_values_;
 };

@@ -23,42 +23,37 @@ class TablesTest : public testing::TestWithParam<Semantics> {
     }
     // Means that are not zero, and vectors of very different lengths.
     sums = {at::randn({kIds, kChannels}) * at::logspace(-2, 1, kIds).unsqueeze(1) + 0.4,
-            at::randn({kPlaces, kChannels}) * 0.3 - 0.7};
-    module->expect_inputs(sums);
+            at::randn({kPlaces, kChannels}) * 0.3 - 0.7,
+            at::randint(kIds, {3, kPlaces}, at::kLong)};
     x_q = at::randn({3, kQueries, 40});
-    ids = at::randint(kIds, {3, kPlaces}, at::kLong);
   }
 
   void to(at::Device device, at::ScalarType dtype) {
     module->to(device, dtype);
-    sums = {sums.vectors.to(device, dtype), sums.places.to(device, dtype)};
-    module->expect_inputs(sums);
-    x_q = x_q.to(device, dtype), ids = ids.to(device);
+    sums = {sums.vectors.to(device, dtype), sums.places.to(device, dtype), sums.ids.to(device)};
+    x_q = x_q.to(device, dtype);
     for (Tensor* mask : {&masks.q, &masks.kv}) {
       if (mask->defined()) *mask = mask->to(device);
     }
   }
 
-  PlacedArray placed() const {
-    return {.places = sums.places.narrow(0, 0, ids.size(1)),
-            .content = sums.vectors,
-            .ids = ids,
-            .channels = kChannels};
-  }
-
   Tensor by_module() {
     const AttentionKernelScope scope("reference");
-    return module(x_q, elements_of(placed()), masks);
+    return module(x_q, Array(sums), masks);
   }
 
-  // Undefined where there are no tables, however often one asks.
+  // Of the elements, stored.
+  Tensor by_products() { return module(x_q, Array(sums).materialise(), masks); }
+
+  // Often enough for tables to pay.
   Tensor by_tables() {
     Tensor out;
-    for (int i = 0; i < 8 && !out.defined(); ++i) {
-      out = module->forward_placed(x_q, placed(), masks);
-    }
+    for (int i = 0; i < 8; ++i) out = module(x_q, Array(sums), masks);
     return out;
   }
+
+  // Tables round otherwise than products do.
+  bool are_used() { return largest_difference(by_tables(), by_products()) > 0.0; }
 
   // As exact as the module is in this dtype, give or take a factor of two.
   void expect_as_exact_as_module(const Tensor& out, double more) {
@@ -71,23 +66,20 @@ class TablesTest : public testing::TestWithParam<Semantics> {
 
   void mask_some() {
     masks.q = at::rand({3, kQueries}) < 0.7;
-    masks.kv = at::rand({3, ids.size(1)}) < 0.7;
+    masks.kv = at::rand({3, sums.ids.size(1)}) < 0.7;
     masks.kv[1].fill_(false);
   }
 
   at::NoGradGuard no_grad;
   CrossAttend module{nullptr};
   LearnedSums sums;
-  Tensor x_q, ids;
+  Tensor x_q;
   AttendMasks masks;
 };
 
 TEST_P(TablesTest, AreAsExactAsTheModule) {
-  const Tensor out = by_tables();
-  ASSERT_TRUE(out.defined());
-  EXPECT_GT(largest_difference(out, module(x_q, elements_of(placed()), masks)), 0.0)
-      << "no tables were used";
-  expect_as_exact_as_module(out, 2e-6);
+  EXPECT_TRUE(are_used());
+  expect_as_exact_as_module(by_tables(), 2e-6);
 }
 
 TEST_P(TablesTest, TakeMasksOfBothArraysAndFullyMaskedOnes) {
@@ -96,7 +88,7 @@ TEST_P(TablesTest, TakeMasksOfBothArraysAndFullyMaskedOnes) {
 }
 
 TEST_P(TablesTest, TakeFewerElementsThanThereArePlaces) {
-  ids = ids.narrow(1, 0, 50);
+  sums.ids = sums.ids.narrow(1, 0, 50);
   mask_some();
   expect_as_exact_as_module(by_tables(), 2e-6);
 }
@@ -104,14 +96,14 @@ TEST_P(TablesTest, TakeFewerElementsThanThereArePlaces) {
 TEST_P(TablesTest, OfTheFormForGpusAreAsExactAsTheModule) {
   mask_some();
   const auto form = pack_for_gpu(module->parts(), at::kFloat);
-  expect_as_exact_as_module(form->cross_placed(x_q, placed(), masks), 2e-6);
+  expect_as_exact_as_module(form->cross(x_q, Array(sums), masks), 2e-6);
 }
 
 TEST_P(TablesTest, InBfloat16AreAsExactAsTheModule) {
   mask_some();
   to(at::kCPU, at::kBFloat16);
   const auto form = pack_for_gpu(module->parts(), at::kBFloat16);
-  expect_as_exact_as_module(form->cross_placed(x_q, placed(), masks), 1e-3);
+  expect_as_exact_as_module(form->cross(x_q, Array(sums), masks), 1e-3);
 }
 
 TEST_P(TablesTest, OnAGpuAreAsExactAsTheModule) {
@@ -120,7 +112,6 @@ TEST_P(TablesTest, OnAGpuAreAsExactAsTheModule) {
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
     to(at::kCUDA, dtype);
     const Tensor out = by_tables();
-    ASSERT_TRUE(out.defined());
     expect_as_exact_as_module(out, dtype == at::kFloat ? 1e-5 : 1e-3);
   }
 }
@@ -136,34 +127,37 @@ TEST_P(TablesTest, AreMadeAgainWhenAParameterHasChanged) {
 }
 
 TEST_P(TablesTest, AreMadeOnACpuWhenTheyPay) {
-  ids = ids.narrow(0, 0, 1), x_q = x_q.narrow(0, 0, 1);
+  sums.ids = sums.ids.narrow(0, 0, 1), x_q = x_q.narrow(0, 0, 1);
   for (int i = 0; i < 5; ++i) {
-    EXPECT_FALSE(module->forward_placed(x_q, placed()).defined()) << "four times 110 rows is 440";
+    EXPECT_TRUE(module(x_q, Array(sums)).equal(by_products())) << "four times 110 rows is 440";
   }
-  EXPECT_TRUE(module->forward_placed(x_q, placed()).defined()) << "and six times 80 is 480";
+  EXPECT_FALSE(module(x_q, Array(sums)).equal(by_products())) << "and six times 80 is 480";
 }
 
-TEST_P(TablesTest, AreOfTheInputsThatWereExpected) {
+TEST_P(TablesTest, AreOfTheVectorsThatTheArrayNames) {
   by_tables();
-  PlacedArray others = placed();
-  others.content = others.content.clone();
-  EXPECT_FALSE(module->forward_placed(x_q, others).defined()) << "other vectors";
-  others = placed();
-  others.places = sums.places.narrow(0, 1, kPlaces - 1);
-  others.ids = ids.narrow(1, 1, kPlaces - 1);
-  EXPECT_FALSE(module->forward_placed(x_q, others).defined()) << "not from the first place on";
+  sums.vectors = at::randn({kIds, kChannels});
+  const Tensor others = by_tables();
+  EXPECT_TRUE(are_used());
+  expect_as_exact_as_module(others, 2e-6);
 }
 
-TEST_P(TablesTest, GiveWayToTheModule) {
+TEST_P(TablesTest, AreOfWholeTextsAlone) {
   by_tables();
-  for (const char* kernel : {"reference", "check"}) {
-    const AttentionKernelScope scope(kernel);
-    EXPECT_FALSE(by_tables().defined()) << kernel;
+  const Array end = Array(sums).slice(1, kPlaces);
+  EXPECT_TRUE(module(x_q, end).equal(module(x_q, end.materialise())));
+}
+
+TEST_P(TablesTest, AreCheckedAndGiveWayToTheModule) {
+  const Tensor usual = by_tables();
+  {
+    const AttentionKernelScope scope("check");
+    EXPECT_TRUE(by_tables().equal(usual));
   }
-  const PlainAttendScope plain;
-  EXPECT_FALSE(by_tables().defined());
-  at::AutoGradMode with_grad(true);
-  EXPECT_FALSE(by_tables().defined());
+  const Tensor plain = by_module();
+  const PlainAttendScope scope;
+  EXPECT_TRUE(by_tables().equal(by_products()));
+  EXPECT_LE(largest_difference(by_tables(), plain), 1e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Semantics, TablesTest, testing::Values(kDeepMind, kHuggingFace),
@@ -174,13 +168,9 @@ INSTANTIATE_TEST_SUITE_P(Semantics, TablesTest, testing::Values(kDeepMind, kHugg
 TEST(Tables, AreForFewIdsAndPlacesAndHeadsThatAreProjected) {
   const auto tabulated = [](int64_t ids, int64_t places, const AttendConfig& config) {
     const CrossAttend module(40, kChannels, config);
-    AttendParts parts = module->parts();
-    parts.inputs = {at::zeros({ids, kChannels}), at::zeros({places, kChannels})};
-    return tabulates(parts, kQueries,
-                     {.places = parts.inputs.places,
-                      .content = parts.inputs.vectors,
-                      .ids = at::zeros({1, places}, at::kLong),
-                      .channels = kChannels});
+    return tabulates(module->parts(), kQueries,
+                     {at::zeros({ids, kChannels}), at::zeros({places, kChannels}),
+                      at::zeros({1, places}, at::kLong)});
   };
   const AttendConfig heads{.num_heads = 4, .qk_channels = 16, .v_channels = 40};
   EXPECT_TRUE(tabulated(262, 2048, heads));

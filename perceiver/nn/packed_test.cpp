@@ -6,7 +6,6 @@
 #include "perceiver/core/apart_test.h"
 #include "perceiver/core/error_test.h"
 #include "perceiver/kernels/attention/attention.h"
-#include "perceiver/kernels/embedding/grid_array.h"
 #include "perceiver/nn/attention.h"
 #include "perceiver/nn/packed_forms.h"
 
@@ -118,27 +117,26 @@ TEST_P(PackedTest, QueriesMayBeTheSameForAllExamples) {
 
 constexpr auto kForms = {pack_for_cpu, pack_for_gpu};
 
-TEST_P(PackedTest, UsualQueriesAreProjectedOnceAndOthersAsBefore) {
+TEST_P(PackedTest, LearnedRowsAreProjectedOnceForAllTheirSlices) {
   at::NoGradGuard no_grad;
   for (const auto pack : kForms) {
-    const Tensor usual = x_q[0].clone();
-    AttendParts parts = module->parts();
-    const auto plain = pack(parts, at::kFloat);
-    parts.queries = usual;
-    const auto knowing = pack(parts, at::kFloat);
-    const auto expect_same = [&](const Tensor& q, const char* what) {
-      EXPECT_LE(largest_difference(knowing->cross(q, x_kv, {}), plain->cross(q, x_kv, {})), 1e-6)
+    const Tensor rows = x_q[0].clone();
+    const auto form = pack(module->parts(), at::kFloat);
+    const auto expect_as_stored = [&](const Array& q, const char* what) {
+      EXPECT_LE(largest_difference(form->cross(q, x_kv, {}),
+                                   form->cross(q.materialise().contiguous(), x_kv, {})),
+                1e-5)
           << what;
     };
-    const Tensor all = usual.expand({x_kv.size(0), -1, -1});
-    for (const char* what : {"the first time", "again"}) expect_same(all, what);
-    expect_same(all.narrow(1, 0, (all.size(1) + 1) / 2), "the first half");
-    expect_same(all.narrow(1, all.size(1) / 2, all.size(1) - all.size(1) / 2), "the last half");
-    expect_same(x_q, "others");
-    if (std::get<0>(GetParam()).form == AttendForm::kAbsorbedQueries) continue;  // not projected
-    // Once: who changes the parameters has to make the form again, as PackedCache does.
-    usual.copy_(at::randn_like(usual));
-    EXPECT_GT(largest_difference(knowing->cross(all, x_kv, {}), plain->cross(all, x_kv, {})), 1e-3);
+    const Array all(LearnedRows{rows}, x_kv.size(0));
+    const int64_t count = rows.size(0);
+    for (const char* what : {"the first time", "again"}) expect_as_stored(all, what);
+    expect_as_stored(all.slice(0, (count + 1) / 2), "the first half");
+    expect_as_stored(all.slice(count / 2, count), "the last half");
+    expect_as_stored(Array(LearnedRows{rows.clone().mul_(2.0)}, x_kv.size(0)), "others");
+    expect_as_stored(all, "the first ones again");
+    rows.copy_(at::randn_like(rows));
+    expect_as_stored(all, "changed ones");
   }
 }
 
@@ -219,17 +217,17 @@ class PackedGridTest : public PackedTest {
     Tensor& longer = x_q.size(1) > x_kv.size(1) ? x_q : x_kv;
     const int64_t content = longer.size(2) / 3, places = longer.size(2) - content;
     const int64_t width = 10, lines = (longer.size(1) + width - 1) / width;
-    grid = {.content = at::randn({3, longer.size(1), content}) * 2 + 1,
-            .places = grid_places(at::randn({lines, places}), at::randn({width, places}) - 1)};
-    longer = stored(grid);
+    grid = Array(OnGrid{at::randn({3, longer.size(1), content}) * 2 + 1,
+                        std::make_shared<GridPositions>(grid_places(
+                            at::randn({lines, places}), at::randn({width, places}) - 1))});
+    longer = grid.materialise();
   }
 
   Tensor by_grid(const char* kernel) {
     at::NoGradGuard no_grad;
     const AttentionKernelScope scope(kernel);
-    const KnownGrid known(grid);
     const bool queries = x_q.size(1) > x_kv.size(1);
-    return module(queries ? known.array() : x_q, queries ? x_kv : known.array(), masks);
+    return module(queries ? grid : x_q, queries ? x_kv : grid, masks);
   }
 
   void expect_as_with_elements() {
@@ -242,7 +240,7 @@ class PackedGridTest : public PackedTest {
               2 * largest_difference(plain, by("reference")) + 2e-6);
   }
 
-  GridArray grid;
+  Array grid;
 };
 
 TEST_P(PackedGridTest, IsAsExactAsTheModuleOnItsElements) { expect_as_with_elements(); }
@@ -258,11 +256,10 @@ TEST_P(PackedGridTest, SlicesOfQueriesAreThoseOfTheWhole) {
   if (x_q.size(1) < x_kv.size(1)) GTEST_SKIP() << "queries are not of the grid";
   const Tensor whole = by_grid("auto");
   at::NoGradGuard no_grad;
-  const KnownGrid known(grid);
   std::vector<Tensor> slices;
   for (int64_t begin = 0; begin < whole.size(1); begin += 77) {
     const int64_t end = std::min(begin + 77, whole.size(1));
-    slices.push_back(module(known.array().slice(1, begin, end), x_kv));
+    slices.push_back(module(grid.slice(begin, end), x_kv));
   }
   // A slice may be short enough for another form.
   EXPECT_LE(largest_difference(at::cat(slices, 1), whole), 1e-4);

@@ -5,8 +5,6 @@
 #include <numbers>
 #include <vector>
 
-#include "perceiver/kernels/attention/wide_attention.h"
-
 namespace perceiver {
 
 // Computed where the indices are: a pass of training, which asks for such subsets, may be recorded
@@ -78,74 +76,13 @@ GridPlaces fourier_places(at::IntArrayRef grid, int64_t num_bands, at::IntArrayR
                      fourier_features(positions, num_bands, resolution) * is_last);
 }
 
-// fourier_features(grid_positions(grid), ...) in parts [grid..., some channels], from those of each
-// dimension: as many sines as the grid has rows and columns, not elements, and no more memory.
-static std::vector<Tensor> grid_feature_parts(at::IntArrayRef grid, int64_t num_bands,
-                                              at::IntArrayRef resolution,
-                                              const at::TensorOptions& options) {
-  std::vector<Tensor> coordinate, sines, cosines;
-  for (size_t i = 0; i < grid.size(); ++i) {
-    const Tensor line = coordinates(grid[i], Spacing::kInclusive).unsqueeze(-1);  // [n, 1]
-    const Tensor features = fourier_features(line, num_bands, resolution.slice(i, 1)).to(options);
-    std::vector<int64_t> sizes(grid.size() + 1, 1), whole = grid.vec();
-    sizes[i] = grid[i];
-    whole.push_back(-1);
-    const auto spread = [&](int64_t begin, int64_t count) {
-      sizes.back() = count;
-      return features.narrow(1, begin, count).reshape(sizes).expand(whole);
-    };
-    coordinate.push_back(spread(0, 1));
-    sines.push_back(spread(1, num_bands));
-    cosines.push_back(spread(1 + num_bands, num_bands));
-  }
-  std::vector<Tensor> all = std::move(coordinate);
-  all.insert(all.end(), sines.begin(), sines.end());
-  all.insert(all.end(), cosines.begin(), cosines.end());
-  return all;
-}
-
-static Tensor grid_features(at::IntArrayRef grid, int64_t num_bands, at::IntArrayRef resolution,
-                            const at::TensorOptions& options) {
-  return at::cat(grid_feature_parts(grid, num_bands, resolution, options), -1).flatten(0, -2);
-}
-
-Tensor GridFeatures::operator()(at::IntArrayRef grid, const Tensor& like) {
+Array GridFeatures::behind(const Tensor& content, at::IntArrayRef grid) {
   const std::lock_guard lock(mutex_);
-  if (grid_ != grid.vec() || features_.device() != like.device() ||
-      features_.dtype() != like.dtype()) {
+  if (grid_ != grid.vec()) {
     grid_ = grid.vec();
-    features_ = grid_features(grid, num_bands_, resolution_, like.options());
+    positions_ = std::make_shared<GridPositions>(fourier_places(grid, num_bands_, resolution_));
   }
-  return features_.expand({like.size(0), -1, -1});
-}
-
-Tensor GridFeatures::appended_to(const Tensor& content, at::IntArrayRef grid) {
-  if (!content.is_cpu()) return at::cat({content, (*this)(grid, content)}, -1);
-  std::vector<int64_t> sizes = grid.vec();
-  sizes.insert(sizes.begin(), content.size(0));
-  sizes.push_back(-1);
-  std::vector<Tensor> parts = {content.unflatten(1, grid)};
-  for (const Tensor& part : grid_feature_parts(grid, num_bands_, resolution_, content.options())) {
-    parts.push_back(part.expand(sizes));
-  }
-  return at::cat(parts, -1).flatten(1, -2);
-}
-
-PlacedArray GridFeatures::behind(const Tensor& content, at::IntArrayRef grid) {
-  const int64_t before = content.size(2), all = before + channels(), padded = padded_channels(all);
-  const std::lock_guard lock(mutex_);
-  const bool known = placed_.defined() && placed_grid_ == grid.vec() && placed_behind_ == before &&
-                     placed_.device() == content.device() && placed_.dtype() == content.dtype();
-  if (!known) {
-    const Tensor features = grid_features(grid, num_bands_, resolution_, content.options());
-    placed_grid_ = grid.vec(), placed_behind_ = before;
-    placed_ = at::constant_pad_nd(features, {before, padded - all});
-  }
-  return {.places = placed_, .content = content, .channels = all};
-}
-
-GridArray GridFeatures::by_lines(const Tensor& content, at::IntArrayRef grid) const {
-  return {.content = content, .places = fourier_places(grid, num_bands_, resolution_)};
+  return Array(OnGrid{content, positions_});
 }
 
 int64_t GridFeatures::channels() const {

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "perceiver/core/tensor.h"
-#include "perceiver/kernels/embedding/grid_array.h"
-#include "perceiver/kernels/norm/normalised_rows.h"
+#include "perceiver/nn/array.h"
 
 namespace perceiver {
 
@@ -33,25 +32,15 @@ Tensor fourier_features(const Tensor& positions, int64_t num_bands, at::IntArray
 GridPlaces fourier_places(at::IntArrayRef grid, int64_t num_bands, at::IntArrayRef resolution,
                           Spacing spacing = Spacing::kInclusive);
 
-// The Fourier features of whole grids, made when first asked for and kept for the next time. Any
-// number of threads may ask.
+// The Fourier features of whole grids, computed when first asked for and kept for the next time.
+// Any number of threads may ask.
 class GridFeatures {
  public:
   GridFeatures(std::vector<int64_t> resolution, int64_t num_bands)
       : resolution_(std::move(resolution)), num_bands_(num_bands) {}
 
-  // -> [B, grid elements, P], with the batch, device and dtype of `like`
-  Tensor operator()(at::IntArrayRef grid, const Tensor& like);
-
-  // The elements [B, M, C' + P] that have `content` [B, M, C'] before the features. A CPU writes
-  // these where they belong, which is no slower than to copy them and takes less memory.
-  Tensor appended_to(const Tensor& content, at::IntArrayRef grid);
-
-  // The same as a GPU's kernels take them.
-  PlacedArray behind(const Tensor& content, at::IntArrayRef grid);
-
-  // The same as a CPU's kernels take them.
-  GridArray by_lines(const Tensor& content, at::IntArrayRef grid) const;
+  // The elements [B, M, C' + P] of a grid that have `content` [B, M, C'] before the features.
+  Array behind(const Tensor& content, at::IntArrayRef grid);
 
   int64_t channels() const;
 
@@ -59,10 +48,8 @@ class GridFeatures {
   std::vector<int64_t> resolution_;
   int64_t num_bands_;
   std::mutex mutex_;  // of what follows
-  std::vector<int64_t> grid_, placed_grid_;
-  Tensor features_;            // of grid_
-  int64_t placed_behind_ = 0;  // channels
-  Tensor placed_;              // of placed_grid_: zeros for the content, features, padding
+  std::vector<int64_t> grid_;
+  std::shared_ptr<GridPositions> positions_;  // of grid_
 };
 
 constexpr int64_t fourier_channels(int64_t dims, int64_t num_bands) {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "perceiver/core/tensor.h"
-#include "perceiver/kernels/embedding/grid_array.h"
+#include "perceiver/kernels/embedding/grid_places.h"
 
 namespace perceiver {
 

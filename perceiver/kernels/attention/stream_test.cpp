@@ -124,9 +124,8 @@ class GridStreamTest : public testing::TestWithParam<GridShape> {
     // A mean well away from zero, which the norm takes out.
     const Tensor lines = at::randn({s.lines, s.places}) + 2.0,
                  along = at::randn({s.width, s.places});
-    grid = {.content = at::randn({s.batch, s.elements, s.content}) * 2 + 1.5,
-            .places = grid_places(lines, along),
-            .first = s.first};
+    content = at::randn({s.batch, s.elements, s.content}) * 2 + 1.5;
+    places = grid_places(lines, along);
     other = at::randn({s.batch, s.others, s.content + s.places});
     scale = 1.0 / std::sqrt(static_cast<double>(s.content + s.places));
   }
@@ -134,19 +133,25 @@ class GridStreamTest : public testing::TestWithParam<GridShape> {
   Tensor content_of_other() const { return other.narrow(2, 0, GetParam().content).unsqueeze(1); }
   Tensor places_of_other() const { return other.narrow(2, GetParam().content, GetParam().places); }
 
+  // The elements of the grid.
+  Tensor stored(const Tensor& given) const {
+    const Tensor positions = positions_of(places, GetParam().first, given.size(1));
+    return at::cat({given, positions.expand({given.size(0), -1, -1})}, -1);
+  }
+
   // By the definition, in the dtype given: over the elements as they are.
   Tensor keys_plain(at::ScalarType dtype) const {
-    const Tensor k = at::layer_norm(stored(grid).to(dtype), {other.size(2)});
+    const Tensor k = at::layer_norm(stored(content).to(dtype), {other.size(2)});
     return at::matmul((at::matmul(other.to(dtype), k.transpose(1, 2)) * scale).softmax(-1), k);
   }
   Tensor queries_plain(at::ScalarType dtype, const Tensor& v, const Tensor& bias) const {
-    const Tensor q = at::layer_norm(stored(grid).to(dtype), {other.size(2)});
+    const Tensor q = at::layer_norm(stored(content).to(dtype), {other.size(2)});
     const Tensor scores = at::matmul(q, other.to(dtype).transpose(1, 2)) + bias.to(dtype);
     return at::matmul((scores * scale).softmax(-1), v.to(dtype));
   }
 
-  GridArray grid;
-  Tensor other;
+  GridPlaces places;
+  Tensor content, other;
   double scale = 1.0;
 };
 
@@ -156,9 +161,9 @@ TEST_P(GridStreamTest, KeysAreAsExactAsTheirElementsHoweverManyThreadsThereAre) 
     const ThreadsScope scope(threads);
     const Tensor got =
         attend_stream({.q = content_of_other(),
-                       .k = grid.content.unsqueeze(1),
+                       .k = content.unsqueeze(1),
                        .scale = scale,
-                       .key_places = scores_of_keys(grid.places, grid.first, places_of_other())});
+                       .key_places = scores_of_keys(places, GetParam().first, places_of_other())});
     EXPECT_LE(largest_difference(got.squeeze(1), exact),
               2 * largest_difference(keys_plain(at::kFloat), exact) + 2e-6)
         << threads << " threads";
@@ -169,12 +174,12 @@ TEST_P(GridStreamTest, QueriesAreAsExactAsTheirElements) {
   const GridShape& s = GetParam();
   const Tensor v = at::randn({s.batch, s.others, 37}), bias = at::randn({s.batch, 1, s.others});
   const Tensor got = attend_stream(
-      {.q = grid.content.unsqueeze(1),
+      {.q = content.unsqueeze(1),
        .k = content_of_other(),
        .v = v.unsqueeze(1),
        .key_bias = bias,
        .scale = scale,
-       .query_places = scores_of_queries(grid.places, grid.first, places_of_other())});
+       .query_places = scores_of_queries(places, GetParam().first, places_of_other())});
   const Tensor exact = queries_plain(at::kDouble, v, bias);
   EXPECT_LE(largest_difference(got.squeeze(1), exact),
             2 * largest_difference(queries_plain(at::kFloat, v, bias), exact) + 2e-6);
@@ -182,25 +187,23 @@ TEST_P(GridStreamTest, QueriesAreAsExactAsTheirElements) {
 
 TEST_P(GridStreamTest, Bfloat16IsWithinItsRounding) {
   if (!stream_takes(at::kBFloat16)) GTEST_SKIP() << "needs a CPU with bfloat16";
-  for (Tensor* x : {&grid.content, &other}) *x = x->to(at::kBFloat16);
+  for (Tensor* x : {&content, &other}) *x = x->to(at::kBFloat16);
   // The array's own rounding is not ours: positions are float32 here.
-  GridArray wide = grid;
-  wide.content = grid.content.to(at::kFloat);
-  const Tensor k = at::layer_norm(stored(wide).to(at::kDouble), {other.size(2)});
+  const Tensor k = at::layer_norm(stored(content.to(at::kFloat)).to(at::kDouble), {other.size(2)});
   const Tensor q = other.to(at::kDouble);
   const Tensor exact = at::matmul((at::matmul(q, k.transpose(1, 2)) * scale).softmax(-1), k);
   const Tensor got =
       attend_stream({.q = content_of_other(),
-                     .k = grid.content.unsqueeze(1),
+                     .k = content.unsqueeze(1),
                      .scale = scale,
-                     .key_places = scores_of_keys(grid.places, grid.first, places_of_other())});
+                     .key_places = scores_of_keys(places, GetParam().first, places_of_other())});
   EXPECT_LE(largest_difference(got.squeeze(1), exact), exact.abs().max().item<double>() / 64);
 }
 
 TEST_P(GridStreamTest, QueriesThatAreTheSameForAllExamplesGiveThemTheSameTables) {
   const Tensor one = places_of_other().narrow(0, 0, 1).expand({3, -1, -1});
-  const GridScores repeated = scores_of_keys(grid.places, grid.first, one);
-  const GridScores apart_made = scores_of_keys(grid.places, grid.first, one.contiguous());
+  const GridScores repeated = scores_of_keys(places, GetParam().first, one);
+  const GridScores apart_made = scores_of_keys(places, GetParam().first, one.contiguous());
   EXPECT_TRUE(at::allclose(repeated.along, apart_made.along, 1e-5, 1e-6));
   EXPECT_TRUE(at::allclose(repeated.lines, apart_made.lines, 1e-5, 1e-6));
   EXPECT_TRUE(at::allclose(repeated.sums, apart_made.sums, 1e-5, 1e-5));

@@ -52,7 +52,7 @@ template <typename T>
 struct TilePlacedRows {
   const T* x;
   int64_t stride, rows, channels;
-  const float *place_mean, *place_squares;  // [rows], of the positions (grid_array.h)
+  const float *place_mean, *place_squares;  // [rows], of the positions (grid_places.h)
   int64_t place_channels;
   T* out;
   int64_t out_stride;

@@ -1,4 +1,4 @@
-// The loops of tiles.h for elements of a grid (grid_array.h), for one instruction set. Part of
+// The loops of tiles.h for elements of a grid (grid_places.h), for one instruction set. Part of
 // tiles_impl.h.
 #pragma once
 

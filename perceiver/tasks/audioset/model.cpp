@@ -65,7 +65,7 @@ AudioSetImpl::AudioSetImpl(const AudioSetConfig& config)
 
 Tensor AudioSetImpl::input_array_of(const Tensor& video, const Tensor& sounds) {
   const auto heard = [&](at::ScalarType dtype) {
-    return audio_position_.appended_to(sounds.to(dtype), {num_sound_elements_});
+    return audio_position_.behind(sounds.to(dtype), {num_sound_elements_}).materialise();
   };
   if (!config_.video) {
     return pack(padding_(Modalities{{"audio", heard(parameters().front().scalar_type())}}));
@@ -74,7 +74,7 @@ Tensor AudioSetImpl::input_array_of(const Tensor& video, const Tensor& sounds) {
   const Tensor pictures = video_to_patches(video, config_.patch);
   return pack(padding_(Modalities{
       {"audio", heard(pictures.scalar_type())},
-      {"video", video_position_.appended_to(pictures, patches_)},
+      {"video", video_position_.behind(pictures, patches_).materialise()},
   }));
 }
 

@@ -76,7 +76,6 @@ GlueImpl::GlueImpl(const GlueConfig& config) : config_(config) {
     task_token_ = register_module("task_token", Embedding(num_tasks, c, token_init));
   }
   encoder_ = register_module("encoder", Encoder(c, config.encoder, config.semantics));
-  encoder_->expect_inputs(input_->vectors());
   query_ = register_module("query", LearnedQuery(num_queries(config), q));
   decoder_ = register_module("decoder", Decoder(DecoderChannels{q, config.encoder.latent_channels},
                                                 config.decoder, config.semantics));
@@ -102,10 +101,10 @@ Tensor GlueImpl::encode(const Tensor& ids, const Tensor& mask, const Tensor& tas
   check_shape(ids, {kAny, kAny}, "ids");
   const int64_t batch = ids.size(0);
   if (mask.defined()) check_shape(mask, {batch, ids.size(1)}, "mask");
-  if (!has_token()) return encode_text(input_, encoder_, ids, mask);
+  if (!has_token()) return encoder_(input_(ids), mask);
 
   const TokenBatch rows = behind_token(ids, mask, config_.cls_id);
-  if (cls_id()) return encode_text(input_, encoder_, rows.ids, rows.mask);
+  if (cls_id()) return encoder_(input_(rows.ids), rows.mask);
   if (!tasks.defined()) fail("the variant 'task_tokens' needs the task of each text");
   check_shape(tasks, {batch}, "tasks");
   return encoder_(input_(ids, task_token_(tasks.unsqueeze(1))), rows.mask);

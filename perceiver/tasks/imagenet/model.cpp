@@ -146,32 +146,15 @@ Tensor ImageNetImpl::content_elements(const Tensor& images) {
   return pixels_to_elements(images);
 }
 
-Tensor ImageNetImpl::input_array(const Tensor& images) {
+Array ImageNetImpl::input_array(const Tensor& images) {
   check_shape(images, {kAny, kColours, kAny, kAny}, "images");
   const std::vector<int64_t> grid = this->grid(images.sizes().slice(2));
   if (config_.input != ImageInput::kLearned) {
-    const Tensor content = content_elements(images);
-    return fourier_.appended_to(content, grid);
+    return fourier_.behind(content_elements(images), grid);
   }
   check_shape(images, {kAny, kColours, config_.image_size, config_.image_size}, "images");
   const Tensor positions = position_projection_(positions_->weight);
   return at::cat({content_elements(images), positions.expand({images.size(0), -1, -1})}, -1);
-}
-
-Tensor ImageNetImpl::encode(const Tensor& images) {
-  const bool by_lines = grid_inputs_allowed(images);
-  if (config_.input == ImageInput::kLearned || !(by_lines || normalised_inputs_allowed(images))) {
-    return encoder_(input_array(images));
-  }
-  check_shape(images, {kAny, kColours, kAny, kAny}, "images");
-  const std::vector<int64_t> grid = this->grid(images.sizes().slice(2));
-  if (by_lines) {
-    const KnownGrid inputs(fourier_.by_lines(content_elements(images), grid));
-    return encoder_(inputs.array());
-  }
-  const KnownRows inputs(normalised_placed(fourier_.behind(content_elements(images), grid)),
-                         input_channels_);
-  return encoder_(inputs.array());
 }
 
 ModelSummary ImageNetImpl::summary() const {

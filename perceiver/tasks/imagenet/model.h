@@ -88,9 +88,9 @@ class ImageNetImpl : public torch::nn::Module {
 
   // images [B, 3, H, W], normalised -> inputs [B, M, C]. Learned positions need the config's size;
   // Fourier features take any, of patches any multiple of theirs.
-  Tensor input_array(const Tensor& images);
+  Array input_array(const Tensor& images);
 
-  Tensor encode(const Tensor& images);  // -> [B, N, D]
+  Tensor encode(const Tensor& images) { return encoder_(input_array(images)); }  // -> [B, N, D]
   // [B, N, D] -> logits [B, classes]
   Tensor decode(const Tensor& latents) { return class_decoder_(latents); }
   Tensor forward(const Tensor& images) {

@@ -61,7 +61,7 @@ TEST(ImageNet, LatentsThatStartAtPlacesLookMostAtTheirOwn) {
   ImageNet model(placed_latents());
   auto p = model->named_parameters();
   const Tensor latents = p["encoder.latents"];
-  const Tensor inputs = model->input_array(at::randn({1, 3, 32, 32}))[0];
+  const Tensor inputs = model->input_array(at::randn({1, 3, 32, 32})).materialise()[0];
   const auto normed = [](const Tensor& x) { return at::layer_norm(x, {x.size(-1)}); };
   for (const std::string look : {"encoder.cross_attend", "encoder.cross_attend_again"}) {
     const Tensor q = at::matmul(normed(latents), p[look + ".attention.q.weight"].t());
@@ -112,7 +112,7 @@ TEST(ImageNet, InputElementsAreContentThenPosition) {
   at::NoGradGuard no_grad;
   ImageNet model(tiny(ImageInput::kFourier));
   const Tensor image = at::randn({1, 3, 16, 16});
-  const Tensor inputs = model->input_array(image);
+  const Tensor inputs = model->input_array(image).materialise();
   ASSERT_EQ(inputs.sizes(), (std::vector<int64_t>{1, 256, 3 + 18}));
   EXPECT_TRUE(inputs[0][17].narrow(0, 0, 3).equal(image.select(2, 1).select(2, 1)[0]));
   const Tensor corner = inputs[0][0].narrow(0, 3, 2);
@@ -123,9 +123,10 @@ TEST(ImageNet, ProjectedColoursStandBeforeTheSameFourierFeatures) {
   at::NoGradGuard no_grad;
   ImageNet plain(tiny(ImageInput::kFourier)), projected(tiny(ImageInput::kProjected));
   const Tensor image = at::randn({1, 3, 16, 16});
-  const Tensor inputs = projected->input_array(image);
+  const Tensor inputs = projected->input_array(image).materialise();
   ASSERT_EQ(inputs.sizes(), (std::vector<int64_t>{1, 256, 8 + 18}));
-  EXPECT_TRUE(inputs.narrow(2, 8, 18).equal(plain->input_array(image).narrow(2, 3, 18)));
+  EXPECT_TRUE(
+      inputs.narrow(2, 8, 18).equal(plain->input_array(image).materialise().narrow(2, 3, 18)));
   const auto weights = projected->named_parameters();
   const Tensor pixel = image[0].select(1, 2).select(1, 5);  // row 2, column 5
   const Tensor expected = weights["content.weight"].mv(pixel) + weights["content.bias"];
@@ -151,7 +152,7 @@ TEST(ImageNet, PatchesAreTheirPixelsInOrderThenThePositionInTheirGrid) {
   ImageNet model(config);
   const Tensor image = at::arange(4 * 6 * 3, at::kFloat).view({1, 4, 6, 3}).permute({0, 3, 1, 2});
   EXPECT_EQ(model->grid({4, 6}), (std::vector<int64_t>{2, 3}));
-  const Tensor inputs = model->input_array(image);
+  const Tensor inputs = model->input_array(image).materialise();
   ASSERT_EQ(inputs.sizes(), (std::vector<int64_t>{1, 6, 2 * 2 * 3 + 18}));
   // Row 1, column 2 of the patches: pixels (2, 4), (2, 5), (3, 4), (3, 5).
   EXPECT_TRUE(inputs[0][5].narrow(0, 0, 12).equal(

@@ -7,7 +7,6 @@ TextClassifierImpl::TextClassifierImpl(const TextClassifierConfig& config) : con
   const int64_t q = config.query_channels.value_or(d);
   input_ = register_module("input", TextInput(config.vocabulary_size, config.num_inputs, c));
   encoder_ = register_module("encoder", Encoder(c, config.encoder, config.semantics));
-  encoder_->expect_inputs(input_->vectors());
   query_ = register_module("query", LearnedQuery(1, q));
   decoder_ = register_module("decoder", Decoder(DecoderChannels{q, d, config.num_classes},
                                                 config.decoder, config.semantics));
@@ -15,7 +14,7 @@ TextClassifierImpl::TextClassifierImpl(const TextClassifierConfig& config) : con
 
 Tensor TextClassifierImpl::encode(const Tensor& ids, const Tensor& mask) {
   if (mask.defined()) check_shape(mask, {ids.size(0), ids.size(1)}, "mask");
-  return encode_text(input_, encoder_, ids, mask);
+  return encoder_(input_(ids), mask);
 }
 
 Tensor TextClassifierImpl::decode(const Tensor& latents) {

@@ -21,8 +21,6 @@ LanguageImpl::LanguageImpl(const LanguageConfig& config)
           "decoder", Decoder(DecoderChannels{config.input_channels, config.encoder.latent_channels},
                              config.decoder, config.semantics))),
       bias_(register_parameter("bias", new_parameter({config.vocabulary_size}, kZeros))) {
-  encoder_->expect_inputs(input_->vectors());
-  decoder_->expect_queries(query_->all());
   if (config.place_init == PlaceInit::kSinusoids && !constructs_without_memory()) {
     start_as_sinusoids();
   }
@@ -63,7 +61,7 @@ static void check_positions(const Tensor& positions, int64_t num_inputs) {
 
 Tensor LanguageImpl::encode(const Tensor& ids, const Tensor& mask) {
   if (mask.defined()) check_shape(mask, {ids.size(0), ids.size(1)}, "mask");
-  return encode_text(input_, encoder_, ids, mask);
+  return encoder_(input_(ids), mask);
 }
 
 Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,
@@ -72,15 +70,14 @@ Tensor LanguageImpl::decode(const Tensor& latents, const Tensor& positions,
   return logits(latents, query_(latents.size(0), positions.to(latents.device())), query_mask);
 }
 
-Tensor LanguageImpl::logits(const Tensor& latents, const Tensor& queries,
-                            const Tensor& query_mask) {
+Tensor LanguageImpl::logits(const Tensor& latents, const Array& queries, const Tensor& query_mask) {
   return decoder_(latents, queries, query_mask, LinearMap{input_->token_weight(), bias_});
 }
 
 Tensor LanguageImpl::forward(const Tensor& ids, const Tensor& mask) {
   return recorded_(*this, {ids, mask}, [this](const std::vector<Tensor>& x) {
     const Tensor latents = encode(x[0], x[1]);
-    return logits(latents, query_->first(x[0].size(0), x[0].size(1)), x[1]);
+    return logits(latents, query_(x[0].size(0)).slice(0, x[0].size(1)), x[1]);
   });
 }
 

@@ -80,7 +80,7 @@ class LanguageImpl : public torch::nn::Module {
 
  private:
   void start_as_sinusoids();
-  Tensor logits(const Tensor& latents, const Tensor& queries, const Tensor& query_mask);
+  Tensor logits(const Tensor& latents, const Array& queries, const Tensor& query_mask);
 
   LanguageConfig config_;
   TextInput input_{nullptr};

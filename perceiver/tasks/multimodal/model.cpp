@@ -94,8 +94,8 @@ Tensor MultimodalImpl::input_array(const Modalities& inputs, const Modalities& h
   const Tensor sounds = samples_to_patches(audio, config_.samples_per_patch);
   const Tensor pictures = video_to_patches(image, config_.patch);
   const Modalities padded = input_padding_(Modalities{
-      {"audio", audio_position_.appended_to(sounds, {num_audio_patches_})},
-      {"image", image_position_.appended_to(pictures, patches_)},
+      {"audio", audio_position_.behind(sounds, {num_audio_patches_}).materialise()},
+      {"image", image_position_.behind(pictures, patches_).materialise()},
       {"label", label.unsqueeze(1)},
   });
   return pack(input_mask_(padded, hidden));
@@ -126,7 +126,7 @@ Tensor MultimodalImpl::outputs(const Tensor& latents, const Modalities& points, 
   Modalities queries;
   for (const auto& [name, asked] : points) {
     const Tensor indices = asked.to(latents.device());
-    const Tensor query = name == "label"   ? label_query_(batch, indices)
+    const Tensor query = name == "label"   ? label_query_(batch, indices).materialise()
                          : name == "audio" ? audio_query_.at(batch, indices, spacing)
                                            : image_query_.at(batch, indices, spacing);
     queries[name] = query.to(latents.dtype());
@@ -183,7 +183,7 @@ Modalities MultimodalImpl::decode_all_now(const Tensor& latents, Spacing spacing
       return grid->range(latents, begin, end, spacing);
     });
   }
-  const Modalities label = {{"label", label_query_->first(latents.size(0), 1)}};
+  const Modalities label = {{"label", label_query_(latents.size(0)).materialise()}};
   const Tensor classes = perceiver_->decode(latents, query_padding_(label).at("label"));
   values["label"] = heads_.at("label")(classes);
   return values;

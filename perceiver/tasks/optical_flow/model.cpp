@@ -1,6 +1,7 @@
 #include "perceiver/tasks/optical_flow/model.h"
 
 #include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 
 #include "perceiver/core/count.h"
@@ -64,6 +65,12 @@ std::vector<int64_t> OpticalFlowImpl::query_grid() const { return query_grid_of(
 
 std::vector<int64_t> OpticalFlowImpl::input_grid() const { return input_grid_of(config_); }
 
+// They have no gradients, and do not round as autocast would.
+static bool by_gpu_kernels(const Tensor& frames) {
+  return frames.is_cuda() && !at::GradMode::is_enabled() &&
+         !at::autocast::is_autocast_enabled(at::kCUDA);
+}
+
 Tensor OpticalFlowImpl::content(const Tensor& frames) {
   if (config_.patch == FlowPatch::kConv) {
     if (config_.concat_frames) return pixels_to_elements(conv_stage_(frames.flatten(1, 2)));
@@ -71,7 +78,7 @@ Tensor OpticalFlowImpl::content(const Tensor& frames) {
     return pixels_to_elements(features).unflatten(0, {-1, 2}).flatten(1, 2);
   }
   const int64_t size = config_.patch == FlowPatch::k3x3 ? 3 : 1;
-  if (normalised_inputs_allowed(frames)) {
+  if (by_gpu_kernels(frames)) {
     const bool together = config_.concat_frames;
     const Tensor rows =
         neighbourhood_rows(together ? frames : frames.flatten(0, 1).unsqueeze(1), size);
@@ -89,21 +96,21 @@ Tensor OpticalFlowImpl::patch_content(const Tensor& first, const Tensor& second)
   return patch_(at::cat({first, second}, config_.concat_frames ? 2 : 1));
 }
 
-Tensor OpticalFlowImpl::with_position(const Tensor& content) {
-  return fourier_.appended_to(content, input_grid());
+Array OpticalFlowImpl::with_position(const Tensor& content) {
+  return fourier_.behind(content, input_grid());
 }
 
 void OpticalFlowImpl::check_frames(const Tensor& frames) const {
   check_shape(frames, {kAny, 2, 3, config_.height, config_.width}, "frames");
 }
 
-Tensor OpticalFlowImpl::input_array(const Tensor& frames) {
+Array OpticalFlowImpl::input_array(const Tensor& frames) {
   check_frames(frames);
   return with_position(content(frames));
 }
 
-Tensor OpticalFlowImpl::query_array(const Tensor& inputs) const {
-  return inputs.narrow(1, 0, c10::multiply_integers(query_grid()));
+Array OpticalFlowImpl::query_array(const Array& inputs) const {
+  return inputs.slice(0, c10::multiply_integers(query_grid()));
 }
 
 int64_t OpticalFlowImpl::decode_slice(at::Device device) const {
@@ -111,13 +118,13 @@ int64_t OpticalFlowImpl::decode_slice(at::Device device) const {
   return config_.decode_slice * (device.is_cuda() ? kMoreOnGpu : 1);
 }
 
-Tensor OpticalFlowImpl::outputs(const Tensor& latents, const Tensor& queries) {
+Tensor OpticalFlowImpl::outputs(const Tensor& latents, const Array& queries) {
   const int64_t slice =
-      at::GradMode::is_enabled() ? queries.size(1) : decode_slice(latents.device());
+      at::GradMode::is_enabled() ? queries.elements() : decode_slice(latents.device());
   return decode_in_slices(perceiver_, latents, queries, slice);
 }
 
-Tensor OpticalFlowImpl::decode(const Tensor& latents, const Tensor& queries) {
+Tensor OpticalFlowImpl::decode(const Tensor& latents, const Array& queries) {
   const Tensor grid = outputs(latents, queries).transpose(1, 2).unflatten(2, query_grid());
   const double scale = flow_scale(config_);
   return upsample_.is_empty() ? grid * scale : upsample_(grid, scale);
@@ -177,45 +184,21 @@ Tensor OpticalFlowImpl::decode_at(const Tensor& latents, const Tensor& frames,
   return outputs_at(latents, frames, asked) * flow_scale(config_);
 }
 
-Tensor OpticalFlowImpl::with_inputs(const Tensor& content,
-                                    const std::function<Tensor(const Tensor&)>& use) {
-  if (grid_inputs_allowed(content)) {
-    const KnownGrid inputs(fourier_.by_lines(content, input_grid()));
-    return use(inputs.array());
-  }
-  // Residual sums need the queries as they are.
-  if (!config_.decoder.cross_attend.query_residual && normalised_inputs_allowed(content)) {
-    const PlacedArray placed = fourier_.behind(content, input_grid());
-    const KnownRows inputs(normalised_placed(placed), placed.channels);
-    return use(inputs.array());
-  }
-  return use(with_position(content));
-}
-
-Tensor OpticalFlowImpl::encode_frames(const Tensor& frames) {
-  check_frames(frames);
-  return with_inputs(content(frames), [this](const Tensor& inputs) { return encode(inputs); });
-}
-
-Tensor OpticalFlowImpl::flow_of(const Tensor& content) {
-  return with_inputs(content, [this](const Tensor& inputs) {
-    return decode(encode(inputs), query_array(inputs));
-  });
+Tensor OpticalFlowImpl::flow_of(const Array& inputs) {
+  return decode(encode(inputs), query_array(inputs));
 }
 
 Tensor OpticalFlowImpl::forward(const Tensor& frames) {
-  return recorded_(*this, {frames}, [this](const std::vector<Tensor>& x) {
-    check_frames(x[0]);
-    return flow_of(content(x[0]));
-  });
+  return recorded_(*this, {frames},
+                   [this](const std::vector<Tensor>& x) { return flow_of(input_array(x[0])); });
 }
 
 Tensor OpticalFlowImpl::forward_of_patches(const Tensor& patches) {
   if (config_.patch != FlowPatch::k3x3) fail("patches are for models with patch \"3x3\"");
   check_shape(patches, {kAny, 2, 27, config_.height, config_.width}, "patches");
   return recorded_(*this, {patches}, [this](const std::vector<Tensor>& x) {
-    return flow_of(patch_content(pixels_to_elements(x[0].select(1, 0)),
-                                 pixels_to_elements(x[0].select(1, 1))));
+    return flow_of(with_position(patch_content(pixels_to_elements(x[0].select(1, 0)),
+                                               pixels_to_elements(x[0].select(1, 1)))));
   });
 }
 

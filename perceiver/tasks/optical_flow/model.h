@@ -1,8 +1,6 @@
 // Optical flow (paper, Sec. 4.2 and App. H): two frames in, a motion vector for each pixel out.
 #pragma once
 
-#include <functional>
-
 #include "perceiver/modalities/image.h"
 #include "perceiver/model/perceiver_io.h"
 #include "perceiver/model/recorded.h"
@@ -63,20 +61,22 @@ class OpticalFlowImpl : public torch::nn::Module {
   explicit OpticalFlowImpl(const OpticalFlowConfig& config);
 
   // frames [B, 2, 3, H, W] of the config's size, in [-1, 1] -> inputs [B, M, C]
-  Tensor input_array(const Tensor& frames);
+  Array input_array(const Tensor& frames);
 
   // Queries are the input elements of the first frame: inputs [B, M, C] -> [B, O, C].
-  Tensor query_array(const Tensor& inputs) const;
+  Array query_array(const Array& inputs) const;
 
-  Tensor encode(const Tensor& inputs) {  // [B, M, C] -> latents [B, N, D]
+  Tensor encode(const Array& inputs) {  // [B, M, C] -> latents [B, N, D]
     return perceiver_->process(perceiver_->encode(inputs), inputs);
   }
 
-  Tensor encode_frames(const Tensor& frames);  // [B, 2, 3, H, W] -> latents [B, N, D]
+  Tensor encode_frames(const Tensor& frames) {  // [B, 2, 3, H, W] -> latents [B, N, D]
+    return encode(input_array(frames));
+  }
 
   // latents [B, N, D], queries [B, O, C] for every pixel -> flow [B, 2, H, W], in units of
   // pixels_per_unit()
-  Tensor decode(const Tensor& latents, const Tensor& queries);
+  Tensor decode(const Tensor& latents, const Array& queries);
 
   // Some pixels of that flow, by flat index [P]: latents [B, N, D], frames [B, 2, 3, H, W] ->
   // [B, P, 2]. Only the queries they need are made and decoded; where the flow is upsampled, those
@@ -98,12 +98,9 @@ class OpticalFlowImpl : public torch::nn::Module {
   std::vector<int64_t> query_grid() const;
   Tensor content(const Tensor& frames);                             // -> [B, M, patch_channels]
   Tensor patch_content(const Tensor& first, const Tensor& second);  // [B, H*W, values] each
-  Tensor with_position(const Tensor& content);                      // -> [B, M, C]
-  // use(inputs), inputs being what attends may be given of them now: the array itself, normalised,
-  // or what it is made of
-  Tensor with_inputs(const Tensor& content, const std::function<Tensor(const Tensor&)>& use);
-  Tensor flow_of(const Tensor& content);  // [B, M, patch_channels] -> flow [B, 2, H, W]
-  Tensor outputs(const Tensor& latents, const Tensor& queries);  // -> [B, O, E]
+  Array with_position(const Tensor& content);                       // -> [B, M, C]
+  Tensor flow_of(const Array& inputs);                              // -> flow [B, 2, H, W]
+  Tensor outputs(const Tensor& latents, const Array& queries);      // -> [B, O, E]
   // latents, frames, elements [O] of the query grid -> [B, O, E]
   Tensor outputs_at(const Tensor& latents, const Tensor& frames, const Tensor& elements);
   Tensor upsample_at(const Tensor& latents, const Tensor& frames, const Tensor& pixels);
