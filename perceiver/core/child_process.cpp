@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -18,15 +19,40 @@ int code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+std::string name_of(const std::string& variable) { return variable.substr(0, variable.find('=')); }
+
+// This process's variables, but for those that are set anew.
+std::vector<std::string> environment_with(const std::vector<std::string>& set) {
+  std::vector<std::string> all = set;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string name = name_of(*one);
+    if (std::ranges::none_of(set, [&](const auto& s) { return name_of(s) == name; })) {
+      all.emplace_back(*one);
+    }
+  }
+  return all;
+}
+
 // Between fork and exec, where other threads' locks may be held for ever: system calls alone.
-[[noreturn]] void become(char* const* argv, pid_t parent, int errors, const sigset_t& mask) {
+// `errors` takes its stderr; less than 0: both outputs stay as they are.
+[[noreturn]] void become(char* const* argv, char* const* environment, pid_t parent, int errors,
+                         const sigset_t& mask) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it has ended before that was said
   const int nothing = open("/dev/null", O_RDWR);
   dup2(nothing, STDIN_FILENO);
-  dup2(nothing, STDOUT_FILENO);
-  dup2(errors, STDERR_FILENO);
+  if (errors >= 0) {
+    dup2(nothing, STDOUT_FILENO);
+    dup2(errors, STDERR_FILENO);
+  }
   // A signal that comes now must not be taken by a handler that is about to be gone. Those that are
   // ignored stay so.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -37,7 +63,7 @@ int code_of(int status) {
     sigaction(signal, &action, nullptr);
   }
   sigprocmask(SIG_SETMASK, &mask, nullptr);
-  execv(argv[0], argv);
+  execve(argv[0], argv, environment);
   _exit(127);
 }
 
@@ -45,20 +71,28 @@ int code_of(int status) {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& words,
                            const std::filesystem::path& log) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
   const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (errors < 0) fail("{}: cannot write: {}", log.string(), std::strerror(errno));
+  start(words, {}, errors);
+}
+
+ChildProcess::ChildProcess(const std::vector<std::string>& words, const Variables& variables) {
+  start(words, variables, -1);
+}
+
+void ChildProcess::start(const std::vector<std::string>& words, const Variables& variables,
+                         int errors) {
+  const std::vector<std::string> environment = environment_with(variables.set);
+  const std::vector<char*> argv = pointers(words), envp = pointers(environment);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ == 0) become(argv.data(), parent, errors, before);
+  if (pid_ == 0) become(argv.data(), envp.data(), parent, errors, before);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  close(errors);
+  if (errors >= 0) close(errors);
   if (pid_ < 0) fail("{}: cannot start: {}", words[0], std::strerror(error));
 }
 

@@ -17,6 +17,14 @@ class ChildProcess {
   // `words`: the program's path, then its arguments. Its input is empty and its output goes
   // nowhere; what it says on stderr is added to `log`.
   ChildProcess(const std::vector<std::string>& words, const std::filesystem::path& log);
+
+  // It writes where this process does. `variables`, as "NAME=value", are in its environment beside
+  // this process's.
+  struct Variables {
+    std::vector<std::string> set;
+  };
+  ChildProcess(const std::vector<std::string>& words, const Variables& variables);
+
   ~ChildProcess();  // kills it if it still runs
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -27,6 +35,8 @@ class ChildProcess {
   std::optional<int> ended();
 
  private:
+  void start(const std::vector<std::string>& words, const Variables& variables, int errors);
+
   pid_t pid_ = -1;
   std::optional<int> code_;
 };

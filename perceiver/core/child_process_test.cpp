@@ -48,6 +48,17 @@ TEST_F(ChildProcessTest, HasACodeAndAddsToItsLog) {
             (folder / "nowhere" / "log").string() + ": cannot write: No such file or directory");
 }
 
+TEST_F(ChildProcessTest, HasTheVariablesThatAreSetBesideThisProcesssOwn) {
+  setenv("CHILD_TEST_KEPT", "kept", 1);
+  setenv("CHILD_TEST_SET", "old", 1);
+  const std::string out = (folder / "out").string();
+  ChildProcess child(shell("echo $CHILD_TEST_KEPT $CHILD_TEST_SET >" + out),
+                     ChildProcess::Variables{{"CHILD_TEST_SET=new"}});
+  wait_for([&] { return child.ended().has_value(); });
+  EXPECT_EQ(child.ended(), 0);
+  EXPECT_EQ(read_file(out).bytes, "kept new\n");
+}
+
 TEST_F(ChildProcessTest, AProgramThatIsNotThereEndsAsAShellSays) {
   ChildProcess child({"/nowhere/program"}, log);
   wait_for([&] { return child.ended().has_value(); });

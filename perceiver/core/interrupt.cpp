@@ -22,7 +22,7 @@ struct Slot {
 };
 std::array<Slot, kSlots> slots;
 
-std::atomic<bool> may_ask = false;
+std::atomic<bool> may_ask = false, says_so = true;
 std::atomic<int> asked = 0;
 
 void ask_or_exit(int signal) {
@@ -31,16 +31,22 @@ void ask_or_exit(int signal) {
     constexpr char kMessage[] =
         "stopping after the operation at hand; once more ends at once, without saving\n";
     // Nothing can be done about a terminal that is gone.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+    if (says_so) {
+      [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+    }
     return;
   }
-  for (Slot& slot : slots) {
-    if (slot.filled) unlink(slot.path.data());
-  }
-  _exit(128 + signal);
+  exit_at_once(128 + signal);
 }
 
 }  // namespace
+
+void exit_at_once(int code) {
+  for (Slot& slot : slots) {
+    if (slot.filled) unlink(slot.path.data());
+  }
+  _exit(code);
+}
 
 void clean_up_on_interrupt() {
   struct sigaction action = {};
@@ -53,8 +59,9 @@ void clean_up_on_interrupt() {
   }
 }
 
-StopOnInterrupt::StopOnInterrupt() {
+StopOnInterrupt::StopOnInterrupt(bool says) {
   asked = 0;
+  says_so = says;
   may_ask = true;
 }
 

@@ -20,11 +20,15 @@ class RemoveOnInterrupt {
   int slot_;
 };
 
+// Ends the program as a signal does, from any thread, whatever the others are at.
+[[noreturn]] void exit_at_once(int code);
+
 // While it lives, the first signal only asks to stop, so that long work can be saved; the second
 // ends the program at once. One at a time.
 class StopOnInterrupt {
  public:
-  StopOnInterrupt();
+  // `says`: that it stops, to whoever has interrupted; else another process does.
+  explicit StopOnInterrupt(bool says = true);
   ~StopOnInterrupt();
   StopOnInterrupt(const StopOnInterrupt&) = delete;
 
