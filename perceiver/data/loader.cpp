@@ -31,12 +31,14 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
       options_(options),
       shuffles_(options.shuffle && !dataset.orders_itself()),
       size_(dataset.size()),
-      begun_(options.first),
-      handed_(options.first),
+      begun_(options.first * options.parts),
+      handed_(begun_),
       end_(std::numeric_limits<int64_t>::max()),
       ahead_(2 * std::max<int64_t>(1, options.threads)) {
   if (size_ == 0) fail("there are no examples");
-  if (options.examples >= 0) end_ = (options.examples + options.batch - 1) / options.batch;
+  if (options.examples >= 0) {
+    end_ = (options.examples + options.batch - 1) / options.batch * options.parts;
+  }
   // This thread's number of threads is settled before a worker says one for itself, which becomes
   // the default: once inside LibTorch, and once for what is compiled here from its headers.
   at::get_num_threads();
@@ -100,16 +102,19 @@ void Loader::work() {
 }
 
 Example Loader::make(int64_t number) {
-  const int64_t begin = number * options_.batch;
+  const int64_t begin = number / options_.parts * options_.batch;
+  const int64_t part = options_.rank + number % options_.parts * options_.ranks;
+  const int64_t all_parts = options_.parts * options_.ranks;
   int64_t end = begin + options_.batch;
   if (options_.examples >= 0) end = std::min(end, options_.examples);
   std::vector<Example> examples;
-  for (int64_t place = begin + options_.rank; place < end; place += options_.ranks) {
+  for (int64_t place = begin + part; place < end; place += all_parts) {
     if (stopping_) return {};  // nobody waits for it
     if (std::optional<Example> example = get(place)) examples.push_back(std::move(*example));
   }
   if (examples.empty()) return {};
-  Rng rng(options_.seed, begin / size_, begin % size_, kBatch);
+  const int64_t first = begin + part;
+  Rng rng(options_.seed, first / size_, first % size_, kBatch);
   Example batch = dataset_.batch(examples, rng);
   if (options_.pinned) {
     for (auto& [name, tensor] : batch) tensor = tensor.pin_memory();

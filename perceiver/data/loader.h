@@ -19,8 +19,10 @@ namespace perceiver {
 struct LoaderOptions {
   int64_t batch = 1;  // examples, of all processes together
   // Of `ranks` processes that share each batch, this is number `rank`: it has elements rank,
-  // rank + ranks, … of every one.
-  int64_t rank = 0, ranks = 1;
+  // rank + ranks, … of every one, which next() gives in so many parts. Part p of all P parts of all
+  // processes has elements p, p + P, …, and process r parts r, r + ranks, …. Where a batch is
+  // smaller than P, some have no arrays.
+  int64_t rank = 0, ranks = 1, parts = 1;
   uint64_t seed = 0;
   bool shuffle = true;  // each epoch in an order of its own; a dataset may have its own
   int64_t threads = 1;
@@ -43,7 +45,7 @@ struct LoaderOptions {
 
 // The examples of all epochs stand in one row, example g of epoch g / size at a place that the
 // epoch's order gives it. Batch k is always examples k * batch and on, so a batch depends on its
-// number alone: not on threads, nor on where loading began.
+// number alone: not on threads, nor on where loading began, nor on how many processes share it.
 class Loader {
  public:
   Loader(const Dataset& dataset, const LoaderOptions& options);
@@ -51,7 +53,7 @@ class Loader {
   Loader(const Loader&) = delete;
 
   bool done() const;  // no more batches
-  Example next();     // waits for it; an error of the dataset is thrown here
+  Example next();     // the next part, waited for; an error of the dataset is thrown here
   int64_t left_out() const { return left_out_; }  // examples, of all batches made so far
 
  private:
@@ -63,8 +65,9 @@ class Loader {
   const Dataset& dataset_;
   LoaderOptions options_;
   bool shuffles_;
-  int64_t size_, begun_, handed_, end_;
-  int64_t ahead_;  // batches begun and not handed out: for each thread one in work and one ready
+  int64_t size_;
+  int64_t begun_, handed_, end_;  // parts of this process, counted from the first batch
+  int64_t ahead_;  // parts begun and not handed out: for each thread one in work and one ready
 
   std::mutex mutex_;
   std::condition_variable made_, room_;

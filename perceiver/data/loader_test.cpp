@@ -56,6 +56,24 @@ TEST(Loader, ProcessesShareEachBatchElementByElement) {
   }
 }
 
+TEST(Loader, AProcessHasItsShareOfABatchInPartsThatAllProcessesCountTogether) {
+  const Numbers numbers(7);
+  const Tensor all = batches(numbers, {.batch = 5, .seed = 5}, 20);
+  for (const int64_t rank : {0, 1}) {
+    Loader loader(
+        numbers,
+        {.batch = 5, .rank = rank, .ranks = 2, .parts = 3, .seed = 5, .threads = 2, .first = 4});
+    for (int64_t batch = 4; batch < 20; ++batch) {
+      for (int64_t part = rank; part < 6; part += 2) {
+        const Example got = loader.next();
+        ASSERT_EQ(got.empty(), part == 5) << batch;
+        if (got.empty()) continue;
+        EXPECT_TRUE(got.at("x").equal(all.slice(0, 5 * batch + part, 5 * batch + 5, 6)));
+      }
+    }
+  }
+}
+
 TEST(Loader, EachEpochHasEveryExampleOnceInAnOrderOfItsOwn) {
   const Numbers numbers(6);
   const Tensor indices = batches(numbers, {.batch = 2}, 6).select(1, 0);
