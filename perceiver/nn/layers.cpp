@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <tuple>
+
+#include "perceiver/nn/batch_parts.h"
 
 #include "perceiver/kernels/norm/epsilon.h"
 
@@ -62,19 +65,17 @@ BatchNormImpl::BatchNormImpl(int64_t channels)
       num_batches(register_buffer("num_batches", new_parameter({}, kZeros))) {}
 
 Tensor BatchNormImpl::forward(const Tensor& x) {
-  constexpr double kDecay = 0.9;
   const auto per_channel = [](const Tensor& t) { return t.view({1, -1, 1, 1}); };
   Tensor mean = running_mean, var = running_var;
-  if (is_training()) {
+  BatchPartsImpl* const parts = is_training() ? parts_of(*this) : nullptr;
+  if (parts != nullptr) {
+    std::tie(mean, var) = parts->statistics(x);
+  } else if (is_training()) {
     // In float32 where autocast's convolution has put out less: 8 bits are too few for an average.
     const bool narrow = x.element_size() < 4;
     mean = x.mean({0, 2, 3}, /*keepdim=*/false, narrow ? at::kFloat : x.scalar_type());
     var = (x - per_channel(mean)).square().mean({0, 2, 3});
-    at::NoGradGuard no_grad;
-    num_batches += 1;
-    const Tensor share = (1.0 - kDecay) / (1.0 - at::pow(kDecay, num_batches));
-    running_mean += share * (mean - running_mean);
-    running_var += share * (var - running_var);
+    update_running(*this, mean, var);
   }
   const Tensor scale = weight * (var + kEpsilon).rsqrt();
   const Tensor y = x * per_channel(scale) + per_channel(bias - mean * scale);
