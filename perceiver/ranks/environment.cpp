@@ -78,6 +78,8 @@ Place of_torchrun(const Reader& read) {
   place.hosts_store = !read.has("TORCHELASTIC_USE_AGENT_STORE") ||
                       read.text("TORCHELASTIC_USE_AGENT_STORE") == "False";
   place.attempt = read.text("TORCHELASTIC_RESTART_COUNT", "0");
+  place.may_restart = read.text("TORCHELASTIC_MAX_RESTARTS", "0") != "0";
+  if (read.has("PERCEIVER_LAUNCHED")) place.launcher = kOwnLauncher;
   return place;
 }
 

@@ -17,8 +17,11 @@ struct Place {
   int64_t port = 29500;
   bool hosts_store = true;    // rank 0 does; else whoever started the ranks
   std::string attempt = "0";  // torchrun starts all of them anew when one fails
-  std::string launcher = "";  // for messages: "torchrun", "mpirun", "srun"
+  std::string launcher = "";  // for messages: "torchrun", "mpirun", "srun", kOwnLauncher
+  bool may_restart = false;   // with another attempt
 };
+
+constexpr const char* kOwnLauncher = "--ranks";  // of perceiver (launch.h)
 
 // The value of a variable; null: it is not set.
 using Variables = std::function<const char*(const char* name)>;

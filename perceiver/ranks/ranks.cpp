@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <torch/csrc/utils/tensor_flatten.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -110,7 +111,9 @@ void Ranks::sum(const std::vector<Tensor>& tensors) {
   together([&] {
     for (std::vector<Tensor>& group : alike(tensors)) {
       const BackendPtr& backend = engine_->of(group[0]);
-      if (backend == engine_->nccl) {  // takes each where it lies, all in one launch
+      const bool all_lie =
+          std::ranges::all_of(group, [](const Tensor& t) { return t.is_contiguous(); });
+      if (backend == engine_->nccl && all_lie) {  // takes each where it lies, all in one launch
         backend->allreduce_coalesced(group)->wait();
         continue;
       }
@@ -199,8 +202,8 @@ std::vector<std::string> Ranks::gather(const std::string& text) {
   });
 }
 
-void Ranks::report(const std::string& message) {
-  engine_->watch.report(fmt::format("rank {}: {}", rank(), message));
+std::string Ranks::report(const std::string& message) {
+  return engine_->watch.report(fmt::format("rank {}: {}", rank(), message));
 }
 
 }  // namespace perceiver

@@ -81,8 +81,9 @@ class Ranks {
   // Text of every rank, by rank, on rank 0; nothing on the others.
   std::vector<std::string> gather(const std::string& text);
 
-  // Tells the others why this rank ends. They need not be in a function of this class.
-  void report(const std::string& message);
+  // Tells the others why this rank ends; they need not be in a function of this class. -> why all
+  // do: what has been told first, by whomever
+  std::string report(const std::string& message);
 
  private:
   struct Engine;

@@ -68,10 +68,12 @@ void Watch::work() {
 
 std::string Watch::told() const { return posted_error(*store_, rank_); }
 
-void Watch::report(const std::string& message) {
+std::string Watch::report(const std::string& message) {
   try {
     post_error(*store_, rank_, message);
+    return posted_error(*store_, kNobody);
   } catch (const std::exception&) {  // there is nobody left to tell
+    return message;
   }
 }
 
@@ -101,8 +103,7 @@ std::string Watch::reason(const std::string& what) {
     }
     const std::string blamed = absent_or_late();
     const std::string message = blamed.empty() ? fmt::format("rank {}: {}", rank_, what) : blamed;
-    report(message);
-    return message;
+    return report(message);
   } catch (const std::exception&) {
     return "rank 0 has ended without a word";  // with the store
   }

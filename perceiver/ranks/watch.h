@@ -28,8 +28,8 @@ class Watch {
   // Before each operation of all ranks together: who has begun fewer is late.
   void count_operation() { ++operations_; }
 
-  // Tells the others why this rank ends, unless another has told them before.
-  void report(const std::string& message);
+  // Tells the others why this rank ends, unless another has told them before. -> what all are told
+  std::string report(const std::string& message);
 
   // Why an operation of all ranks has failed, with the rank at fault; takes up to two seconds.
   // `what` is what the operation itself says.
@@ -50,6 +50,8 @@ class Watch {
 
 // To end all: what a rank says, or whoever started it (as rank -1).
 void post_error(c10d::Store& store, int64_t rank, const std::string& message);
+
+constexpr int64_t kNobody = -2;  // no rank: to hear what anybody has posted
 
 // What any but `rank` has posted; empty: nothing.
 std::string posted_error(c10d::Store& store, int64_t rank);
