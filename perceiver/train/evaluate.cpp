@@ -7,6 +7,8 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/data/loader.h"
+#include "perceiver/train/dropped.h"
+#include "perceiver/weights/safetensors.h"
 
 namespace perceiver {
 namespace {
@@ -26,6 +28,24 @@ class EvaluationMode {
   bool was_training_;
 };
 
+void add(const Example& batch, Evaluator& all, Training& training, const EvaluateOptions& options) {
+  if (!options.measured) return all.add(batch);
+  const std::unique_ptr<Evaluator> one = training.evaluator();
+  one->add(batch);
+  options.measured(batch, one->state());
+  all.merge(one->state());
+}
+
+// What all ranks have measured, on the first.
+void merge(Evaluator& mine, Ranks& ranks) {
+  const TensorMap state = mine.state();
+  const std::vector<std::string> states =
+      ranks.gather(encode_safetensors({state.begin(), state.end()}));
+  for (size_t rank = 1; rank < states.size(); ++rank) {
+    mine.merge(decode_safetensors(File{fmt::format("rank {}", rank), states[rank]}).tensors);
+  }
+}
+
 }  // namespace
 
 Example to_device(const Example& batch, at::Device device) {
@@ -42,34 +62,40 @@ Evaluation evaluate(Task& task, const Dataset& dataset, const EvaluateOptions& o
   Training& training = *task.training();
   const EvalConfig& config = training.eval_config();
   const int64_t examples = num_evaluated(dataset, config);
-  Loader loader(dataset, {.batch = config.batch,
-                          .seed = options.seed,
-                          .shuffle = false,
-                          .threads = options.threads,
-                          .examples = examples,
-                          .pinned = options.device.is_cuda(),
-                          .waiting = options.waiting,
-                          .unreadable = options.unreadable,
-                          .replace_unreadable = false});
+  LoaderOptions loading{.batch = config.batch,
+                        .seed = options.seed,
+                        .shuffle = false,
+                        .threads = options.threads,
+                        .examples = examples,
+                        .pinned = options.device.is_cuda(),
+                        .waiting = options.waiting,
+                        .unreadable = options.unreadable,
+                        .replace_unreadable = false};
+  if (options.ranks != nullptr) {
+    loading.rank = options.ranks->rank();
+    loading.ranks = options.ranks->size();
+  }
+  Loader loader(dataset, loading);
   at::NoGradGuard no_grad;
   const EvaluationMode mode(task.model());
   const std::unique_ptr<Evaluator> all = training.evaluator();
   int64_t done = 0;
-  while (!loader.done()) {
-    const Example batch = to_device(loader.next(), options.device);
-    done = std::min(done + config.batch, examples);
-    if (batch.empty()) continue;  // none of its examples can be read
-    if (options.measured) {
-      const std::unique_ptr<Evaluator> one = training.evaluator();
-      one->add(batch);
-      options.measured(batch, one->state());
-      all->merge(one->state());
-    } else {
-      all->add(batch);
+  drop_together(options.ranks, [&] {
+    while (!loader.done()) {
+      const Example batch = to_device(loader.next(), options.device);
+      done = std::min(done + config.batch, examples);
+      // Empty: none of its examples can be read, or all are other ranks'.
+      if (!batch.empty()) add(batch, *all, training, options);
+      if (options.progress) options.progress(done, examples);
     }
-    if (options.progress) options.progress(done, examples);
+  });
+  Tensor left_out = at::scalar_tensor(loader.left_out(), at::kLong);
+  if (options.ranks != nullptr) {
+    merge(*all, *options.ranks);
+    options.ranks->sum({left_out});
+    if (!options.ranks->is_first()) return {{}, examples - left_out.item<int64_t>()};
   }
-  const int64_t measured = examples - loader.left_out();
+  const int64_t measured = examples - left_out.item<int64_t>();
   if (measured == 0) fail("none of the {} held-out examples can be read", examples);
   return {all->figures(), measured};
 }

@@ -10,6 +10,8 @@
 
 namespace perceiver {
 
+class Ranks;
+
 struct EvaluateOptions {
   at::Device device = at::kCPU;  // where the model is
   int64_t threads = 1;           // that load
@@ -20,11 +22,12 @@ struct EvaluateOptions {
   std::function<void(const std::string& message)> unreadable = {};  // as the loader's; left out
   // Shown each batch and what was measured of it: the state of an evaluator that saw it alone.
   std::function<void(const Example& batch, const TensorMap& state)> measured = {};
+  Ranks* ranks = nullptr;  // that share the work; null: this process does all of it
 };
 
 struct Evaluation {
-  std::map<std::string, double> figures;
-  int64_t examples;  // that were measured: unreadable ones are left out
+  std::map<std::string, double> figures;  // of several ranks, the first one has them
+  int64_t examples;                       // that were measured: unreadable ones are left out
 };
 
 // How many of a dataset's examples [eval] says to measure.

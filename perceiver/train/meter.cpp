@@ -56,7 +56,7 @@ Metrics Meter::figures() {
   const double per_step = seconds_per_step(), flops = work_.flops_per_step / per_step;
   return {{"examples_per_second", static_cast<double>(work_.examples_per_step) / per_step},
           {"tflops", flops / 1e12},
-          {"peak_share", flops / peak_},
+          {"peak_share", flops / peak_ / static_cast<double>(work_.devices)},
           {"memory_bytes", static_cast<double>(peak_memory(work_.device))}};
 }
 

@@ -27,6 +27,7 @@ class Meter {
     at::ScalarType dtype = at::kFloat;
     double flops_per_step = 0.0;
     int64_t examples_per_step = 0;
+    int64_t devices = 1;  // such as this one, that share a step
   };
   explicit Meter(const Work& work);
 

@@ -107,6 +107,7 @@ void RunFolder::open() {
 }
 
 void RunFolder::log(int64_t step, const std::string& kind, const Metrics& figures) {
+  if (!metrics_) return;
   const double time = unix_seconds();
   Json line = {{"step", step}, {"kind", kind}, {"time", time}};
   for (const auto& [name, value] : figures) line[name] = value;

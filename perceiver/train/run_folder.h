@@ -22,6 +22,9 @@ class RunFolder {
   // The run as it was after `step` steps: what was written after that is forgotten.
   static RunFolder resume(const std::filesystem::path& path, int64_t step);
 
+  // Nothing is written to it: another process does that.
+  static RunFolder of_another(const std::filesystem::path& path) { return RunFolder(path); }
+
   const std::filesystem::path& path() const { return path_; }
 
   // A line of metrics.jsonl, and an event for each figure, named "train/loss" with kind "train".

@@ -20,7 +20,9 @@ struct StepMemory {
 // The most bytes that tensors made by `work`, on this thread and on the CPU, hold at once.
 int64_t peak_tensor_bytes(const std::function<void()>& work);
 
-// Fails where a step is larger than the free memory, with settings that would fit.
-void check_memory(const StepMemory& step, const TrainConfig& config, int64_t free_bytes);
+// Fails where a step is larger than the free memory that each of `ranks` processes has, with
+// settings that would fit.
+void check_memory(const StepMemory& step, const TrainConfig& config, int64_t free_bytes,
+                  int64_t ranks = 1);
 
 }  // namespace perceiver

@@ -7,16 +7,15 @@
 #include <cmath>
 #include <utility>
 
-#include "perceiver/core/autocast.h"
 #include "perceiver/core/memory.h"
 #include "perceiver/nn/module_tensors.h"
 #include "perceiver/nn/recompute.h"
 #include "perceiver/optim/adamw.h"
 #include "perceiver/optim/lamb.h"
 #include "perceiver/optim/schedule.h"
+#include "perceiver/train/buffers_before.h"
 #include "perceiver/train/dropped.h"
 #include "perceiver/train/evaluate.h"
-#include "perceiver/train/watched_pass.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/labels.h"
 
@@ -39,22 +38,6 @@ void check_globs(torch::nn::Module& module, const std::vector<std::string>& glob
     fail("{}: no parameter is called '{}'; 'perceiver inspect' shows the model's parts", key, glob);
   }
 }
-
-// Buffers change in a forward pass: the statistics of batch norm. A pass that does not count gives
-// them back.
-class BuffersBefore {
- public:
-  explicit BuffersBefore(const torch::nn::Module& module) : buffers_(module.buffers()) {
-    for (const Tensor& buffer : buffers_) before_.push_back(buffer.clone());
-  }
-  void restore() {
-    at::NoGradGuard no_grad;
-    for (size_t i = 0; i < buffers_.size(); ++i) buffers_[i].copy_(before_[i]);
-  }
-
- private:
-  std::vector<Tensor> buffers_, before_;
-};
 
 int64_t bytes_of(const Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
 
@@ -89,6 +72,7 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
     fail("train.batch ({}) must be a multiple of train.accumulate ({})", config_.batch,
          config_.accumulate);
   }
+  count_parts();
   if (config_.average >= 1.0) fail("train.average ({}) must be less than 1", config_.average);
   if (!config_.from.empty()) {
     Model from = load_model(find_model(config_.from));
@@ -115,7 +99,11 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
     parameters.push_back({item.key(), item.value()});
   }
   if (parameters.empty()) fail("train.freeze: there is nothing left to train");
-  sums_.resize(trained_.size());
+  if (num_parts_ * num_ranks() > 1) norms_.emplace(task_.model());
+  leaves_ = trained_;
+  if (norms_) std::ranges::copy(norms_->statistics(), std::back_inserter(leaves_));
+  gradients_.resize(leaves_.size());
+  sums_.resize(leaves_.size());
   if (config_.average > 0.0) {
     average_ = std::make_unique<WeightAverage>(parameters, config_.average);
   }
@@ -128,6 +116,14 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
   } else {
     optimizer_ = std::make_unique<AdamW>(std::move(parameters), rule);
   }
+}
+
+// Ranks have as many parts each, none larger than the config wants it.
+void Trainer::count_parts() {
+  if (config_.batch < num_ranks()) {
+    fail("train.batch ({}) is less than the {} ranks that share it", config_.batch, num_ranks());
+  }
+  num_parts_ = (config_.accumulate + num_ranks() - 1) / num_ranks();
 }
 
 // From epochs, where these are given. The last step of an epoch may reach into the next.
@@ -183,51 +179,11 @@ std::function<void(const std::string&)> Trainer::on_unreadable() {
   };
 }
 
-void Trainer::start_loader() {
-  const LoaderOptions loading = {.batch = config_.batch / config_.accumulate,
-                                 .seed = static_cast<uint64_t>(config_.seed),
-                                 .threads = options_.threads,
-                                 .first = config_.overfit_batch ? 0 : step_ * config_.accumulate,
-                                 .pinned = options_.device.is_cuda(),
-                                 .waiting = [this] { drop_if_asked(); },
-                                 .unreadable = on_unreadable()};
-  loader_ = std::make_unique<Loader>(*examples_, loading);
-}
-
-Example Trainer::next_batch() {
-  if (only_batch_) return *only_batch_;
-  if (!loader_) start_loader();
-  const Example batch = to_device(loader_->next(), options_.device);
-  if (config_.overfit_batch) only_batch_ = batch;
-  return batch;
-}
-
 double Trainer::learning_rate() const {
   const TrainConfig& c = config_;
   return c.schedule == ScheduleKind::kConstantCosine
              ? constant_cosine(c.learning_rate, step_, c.steps, c.constant_share)
              : warmup_cosine(c.learning_rate, step_, c.steps, c.warmup_steps);
-}
-
-// Each change of a weight by whomsoever is counted, the optimiser's too.
-static int64_t version_of(const std::vector<Tensor>& weights) {
-  int64_t version = 0;
-  for (const Tensor& w : weights) version += w._version();
-  return version;
-}
-
-// Before a pass and not in it: a recorded one would repeat what the optimiser has done.
-void Trainer::refresh_narrow_weights() {
-  const int64_t version = version_of(weights_);
-  if (std::exchange(weights_version_, version) != version) {
-    for (WeightCopy& c : narrow_weights_.copies()) c.current = false;
-  }
-  narrow_weights_.refresh();
-}
-
-void Trainer::drop_if_asked() const {
-  if (!is_watched()) return;
-  if (const int why = options_.look()) throw Dropped(why);
 }
 
 // A forward pass of one example tells what a batch of them keeps for the backward pass, which takes
@@ -236,18 +192,16 @@ StepMemory Trainer::step_memory() {
   StepMemory memory;
   for (const auto& [name, tensor] : state()) memory.fixed += bytes_of(tensor);
   for (const Tensor& parameter : trained_) {
-    memory.fixed += bytes_of(parameter) * (config_.accumulate > 1 ? 2 : 1);  // gradients
+    memory.fixed += bytes_of(parameter) * (num_parts_ > 1 ? 2 : 1);  // gradients
   }
   const Example batch = training_.random_batch(1);
   BuffersBefore buffers(task_.model());
   refresh_narrow_weights();
   try {
     memory.per_example = peak_tensor_bytes([&] {
-      const WatchedForward watched([this] { drop_if_asked(); });
       const RecomputeScope recompute(config_.recompute);
       const NarrowWeights::Scope narrow(narrow_weights_);
-      const AutocastScope autocast(options_.device.type(), dtype_of(config_.dtype));
-      training_.loss(batch);
+      loss_of(batch);
     });
   } catch (const Dropped&) {  // run() will be asked to stop, too
   }
@@ -257,81 +211,8 @@ StepMemory Trainer::step_memory() {
 
 void Trainer::check_step_fits() {
   if (!options_.device.is_cpu()) return;
-  const int64_t free_bytes = free_memory(options_.device);
-  check_memory(step_memory(), config_, free_bytes);
-}
-
-// Autograd would add to each gradient by a kernel of its own: it is left to make new ones.
-RecordedPass::Result Trainer::pass(const Example& batch) {
-  const RecomputeScope recompute(config_.recompute);
-  const NarrowWeights::Scope narrow(narrow_weights_);
-  for (Tensor& parameter : trained_) parameter.mutable_grad() = Tensor();
-  Loss loss;
-  {
-    std::optional<WatchedForward> watch;
-    if (is_watched()) watch.emplace([this] { drop_if_asked(); });
-    const AutocastScope autocast(options_.device.type(), dtype_of(config_.dtype));
-    loss = training_.loss(batch);
-  }
-  if (is_watched()) watch_backward(loss.sum, [this] { drop_if_asked(); });
-  loss.sum.backward();
-  RecordedPass::Result result{{loss.sum.detach(), loss.weight.detach()}, {}};
-  for (Tensor& parameter : trained_) {
-    result.gradients.push_back(std::exchange(parameter.mutable_grad(), Tensor()));
-  }
-  return result;
-}
-
-// The gradients of a step that is one pass stay where that pass has made them.
-void Trainer::take_gradients(const std::vector<Tensor>& made, bool first) {
-  at::NoGradGuard no_grad;
-  std::vector<Tensor> sums, added;
-  for (size_t i = 0; i < trained_.size(); ++i) {
-    Tensor& gradient = trained_[i].mutable_grad();
-    if (config_.accumulate == 1 && made[i].defined()) {
-      gradient = made[i];
-      continue;
-    }
-    if (!sums_[i].defined()) sums_[i] = at::empty_like(trained_[i]);
-    if (first) sums_[i].zero_();
-    gradient = sums_[i];
-    if (made[i].defined()) sums.push_back(sums_[i]), added.push_back(made[i]);
-  }
-  if (!sums.empty()) at::_foreach_add_(sums, added);
-}
-
-Loss Trainer::passes() {
-  const bool records = config_.graph && !config_.recompute;
-  Loss all;
-  for (int64_t i = 0; i < config_.accumulate; ++i) {
-    const Example batch = next_batch();
-    refresh_narrow_weights();
-    const auto [loss, gradients] = records ? recorded_pass_(batch) : pass(batch);
-    take_gradients(gradients, i == 0);
-    all = i == 0 ? loss : Loss{all.sum + loss.sum, all.weight + loss.weight};
-  }
-  return all;
-}
-
-Trainer::Step Trainer::step() {
-  // Dropout draws from LibTorch's own numbers: as a function of seed and step they need no saving.
-  at::manual_seed(scramble(scramble(config_.seed) + step_));
-  std::optional<BuffersBefore> buffers;
-  if (is_watched()) buffers.emplace(task_.model());
-  Loss all;
-  try {
-    all = passes();
-  } catch (const Dropped&) {
-    buffers->restore();
-    throw;
-  }
-  const Tensor weight = all.weight.clamp_min(1e-9);
-  const Tensor norm =
-      optimizer_->step(learning_rate(), weight, config_.clip, narrow_weights_.copies());
-  weights_version_ = version_of(weights_);
-  ++step_;
-  if (average_) average_->update(step_);
-  return {all.sum / weight, norm};
+  const int64_t here = options_.ranks ? options_.ranks->local_size() : 1;
+  check_memory(step_memory(), config_, free_memory(options_.device) / here, num_ranks());
 }
 
 }  // namespace perceiver

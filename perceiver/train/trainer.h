@@ -11,6 +11,7 @@
 #include "perceiver/data/loader.h"
 #include "perceiver/nn/narrow_weights.h"
 #include "perceiver/optim/optimizer.h"
+#include "perceiver/ranks/ranks.h"
 #include "perceiver/tasks/training.h"
 #include "perceiver/train/checkpoint.h"
 #include "perceiver/train/duration.h"
@@ -19,6 +20,7 @@
 #include "perceiver/train/run_folder.h"
 #include "perceiver/train/step_memory.h"
 #include "perceiver/train/weight_average.h"
+#include "perceiver/train/whole_batch_norm.h"
 
 namespace perceiver {
 
@@ -41,6 +43,10 @@ struct TrainerOptions {
   // After each step; on a GPU, which is not waited for, after those that are logged.
   std::function<void(const StepReport& report)> stepped = [](const StepReport&) {};
   std::function<void(const std::string& line)> say = [](const std::string&) {};
+  // Processes that share each batch, all with a trainer such as this one. Each takes a part of it,
+  // or several, and all come to the same weights; the first one evaluates, writes and decides when
+  // to stop, together with the others. Null: there is this one.
+  Ranks* ranks = nullptr;
 };
 
 class Trainer {
@@ -59,7 +65,7 @@ class Trainer {
   void check_step_fits();
 
   // To the last step, or until asked to stop: -> what stop() or look() said. A checkpoint of the
-  // last step that was finished is left behind.
+  // last step that was finished is left behind. Ranks begin as the first one has it.
   int run(RunFolder& folder);
 
   // One step from where the training is -> its loss and gradient norm, scalars on the device.
@@ -70,21 +76,36 @@ class Trainer {
 
   int64_t steps_done() const { return step_; }
   int64_t steps() const { return config_.steps; }  // in all
-  int64_t skipped() const { return skipped_; }     // examples that could not be read
+  int64_t skipped() const {
+    return skipped_;
+  }  // examples that could not be read; after run(), on all ranks
 
  private:
+  int64_t rank() const { return options_.ranks ? options_.ranks->rank() : 0; }
+  int64_t num_ranks() const { return options_.ranks ? options_.ranks->size() : 1; }
+  bool is_first() const { return rank() == 0; }
+  void count_parts();
   void count_steps();
   void freeze();
   std::function<void(const std::string&)> on_unreadable();
   void start_loader();
-  Example next_batch();
+  Example part(int64_t number);  // of the batch, of this rank's; in their order
   double learning_rate() const;
   bool is_watched() const { return options_.look && options_.device.is_cpu(); }
   void drop_if_asked() const;
-  RecordedPass::Result pass(const Example& batch);  // forward and backward
-  Loss passes();                                    // of a step
+  Loss loss_of(const Example& part);
+  void forget_gradients();
+  std::vector<Tensor> made_gradients();
+  RecordedPass::Result pass(const Example& part);  // forward and backward
+  void pass_to_norm(const std::vector<Example>& parts);
+  std::vector<Tensor> gradients_of_norm(const std::vector<Example>& parts);
+  Loss all_passes(const std::vector<Example>& parts);
+  Loss passes();  // of a step
   void refresh_narrow_weights();
   void take_gradients(const std::vector<Tensor>& made, bool first);
+  void sum_over_ranks(const std::vector<Tensor>& tensors);
+  void begin_as_the_first();
+  int64_t most_of_all(int64_t value) const;
   bool evaluates_now() const;
   int run_step(RunFolder& folder, Meter& meter);  // -> what stop() said
   RestOfRun rest(Meter& meter) const;
@@ -100,19 +121,23 @@ class Trainer {
   Training& training_;
   TrainConfig config_;
   TrainerOptions options_;
-  std::vector<Tensor> trained_;  // parameters
-  // Of their gradients over a step's passes. Where that is one pass, zeros, of those it does not
-  // reach.
+  int64_t num_parts_ = 1;          // of a batch, that are this rank's
+  std::vector<Tensor> trained_;    // parameters
+  std::vector<Tensor> leaves_;     // trained_, and the statistics of norms_
+  std::vector<Tensor> gradients_;  // of leaves_, in a step
+  // Over a step's passes. Where that is one pass, zeros, of leaves_ that it does not reach.
   std::vector<Tensor> sums_;
+  std::optional<WholeBatchNorm> norms_;  // nothing where a batch is one pass
   NarrowWeights narrow_weights_;
   std::vector<Tensor> weights_;   // all parameters, also frozen ones
   int64_t weights_version_ = -1;  // that narrow_weights_ knows
-  RecordedPass recorded_pass_{[this](const Example& batch) { return pass(batch); }};
+  RecordedPass recorded_pass_{[this](const Example& part) { return pass(part); }};
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: not wanted
   std::unique_ptr<Dataset> examples_, held_out_;
   std::unique_ptr<Loader> loader_;
   std::optional<Example> only_batch_;
+  std::vector<Example> kept_parts_;  // of the batch that is trained on again and again
   int64_t step_ = 0, evaluated_at_ = -1, saved_at_ = 0;
   bool unevaluated_ = false;  // the step's evaluation was begun and not finished
   bool is_timed_ = false;     // the whole run was estimated

@@ -78,14 +78,39 @@ void Trainer::report(RunFolder& folder, Meter& meter, const Step& result, double
   }
 }
 
+int64_t Trainer::most_of_all(int64_t value) const {
+  return options_.ranks ? options_.ranks->most(value) : value;
+}
+
+// It alone may have read a checkpoint.
+void Trainer::begin_as_the_first() {
+  if (options_.ranks == nullptr) return;
+  const Tensor numbers = at::tensor({step_, saved_at_, static_cast<int64_t>(unevaluated_),
+                                     static_cast<int64_t>(best_.has_value())},
+                                    at::kLong);
+  const Tensor best = at::tensor({best_.value_or(0.0)}, at::kDouble);
+  options_.ranks->broadcast({numbers, best});
+  step_ = numbers[0].item<int64_t>();
+  saved_at_ = numbers[1].item<int64_t>();
+  unevaluated_ = numbers[2].item<int64_t>() != 0;
+  if (numbers[3].item<int64_t>() != 0) best_ = best.item<double>();
+  options_.ranks->broadcast(weights_);
+  options_.ranks->broadcast(task_.model().buffers());
+  std::vector<Tensor> tensors;
+  for (const auto& [name, tensor] : state()) tensors.push_back(tensor);
+  options_.ranks->broadcast(tensors);
+  optimizer_->set_steps(step_);
+}
+
 int Trainer::run_step(RunFolder& folder, Meter& meter) {
   const double rate = learning_rate();
   const Step result = step();
   meter.add_step();
-  const int stopped = options_.stop();
+  const auto stopped = static_cast<int>(most_of_all(options_.stop()));
   const bool saves = stopped != 0 || step_ == config_.steps || step_ % config_.save_every == 0;
   const bool logs = step_ % config_.log_every == 0;
-  if (logs || saves || evaluates_now() || options_.device.is_cpu()) check_finite(result, folder);
+  const bool is_looked_at = logs || saves || evaluates_now() || options_.device.is_cpu();
+  if (is_looked_at && is_first()) check_finite(result, folder);
   report(folder, meter, result, rate);
   meter.pause();
   if (evaluates_now()) evaluate_and_keep_best(folder);
@@ -97,10 +122,12 @@ int Trainer::run_step(RunFolder& folder, Meter& meter) {
 int Trainer::run(RunFolder& folder) {
   int stopped = 0;
   try {
+    begin_as_the_first();
     Meter meter({.device = options_.device,
                  .dtype = dtype_of(config_.dtype),
                  .flops_per_step = training_.flops_per_example() * config_.batch,
-                 .examples_per_step = config_.batch});
+                 .examples_per_step = config_.batch,
+                 .devices = num_ranks()});
     if (unevaluated_) {
       evaluate_and_keep_best(folder);
       save(folder);
@@ -111,6 +138,11 @@ int Trainer::run(RunFolder& folder) {
   }
   loader_.reset();
   if (saved_at_ != step_) save(folder);
+  if (options_.ranks != nullptr) {
+    const Tensor all = at::tensor({skipped_.load()}, at::kLong);
+    options_.ranks->sum({all});
+    skipped_ = all.item<int64_t>();
+  }
   return stopped;
 }
 
@@ -134,11 +166,15 @@ void Trainer::evaluate_and_keep_best(RunFolder& folder) {
                                .threads = options_.threads,
                                .seed = static_cast<uint64_t>(config_.seed),
                                .waiting = [this] { drop_if_asked(); },
-                               .unreadable = on_unreadable()};
+                               .unreadable = on_unreadable(),
+                               .ranks = options_.ranks};
   const WeightAverage::Scope averaged(average_.get());
   const Evaluation result = evaluate(task_, *held_out_, how);
   seconds_per_evaluation_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  evaluated_at_ = step_;
+  unevaluated_ = false;
+  if (!is_first()) return;
   folder.log(step_, "eval", result.figures);
   const ToldFigures figures = told(result, training_);
   std::string line = fmt::format("step {}/{}  held out ({}):{}", step_, config_.steps,
@@ -157,8 +193,6 @@ void Trainer::evaluate_and_keep_best(RunFolder& folder) {
   if (step_ == config_.steps && !figures.table.empty()) {
     options_.say(figures.table.substr(0, figures.table.size() - 1));
   }
-  evaluated_at_ = step_;
-  unevaluated_ = false;
 }
 
 void Trainer::sign(const RunFolder& folder) const {
@@ -174,10 +208,11 @@ NamedTensors Trainer::state() const {
 }
 
 void Trainer::save(const RunFolder& folder) {
+  saved_at_ = step_;
+  if (!is_first()) return;
   sign(folder);
   save_last(folder.path(), model_,
             {.step = step_, .best = best_, .unevaluated = unevaluated_, .tensors = state()});
-  saved_at_ = step_;
   if (!average_ || held_out_) return;
   // Nothing tells which average is best: the newest can be used too.
   const WeightAverage::Scope averaged(average_.get());
