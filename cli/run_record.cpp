@@ -1,10 +1,11 @@
 #include "cli/run_record.h"
 
 #include <fmt/chrono.h>
+#include <fmt/ranges.h>
 #include <torch/version.h>
 
-#include <algorithm>
 #include <ctime>
+#include <sstream>
 
 #include "perceiver/core/file.h"
 #include "perceiver/core/json_text.h"
@@ -13,14 +14,17 @@ namespace perceiver {
 
 namespace fs = std::filesystem;
 
-std::string own_command() {
-  std::string command = read_file("/proc/self/cmdline").bytes;
-  if (!command.empty()) command.pop_back();
-  std::ranges::replace(command, '\0', ' ');
-  return command;
+std::vector<std::string> own_words() {
+  std::istringstream text(read_file("/proc/self/cmdline").bytes);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(text, word, '\0');) words.push_back(word);
+  return words;
 }
 
-std::string run_record(const TrainConfig& config, at::Device device, int64_t threads) {
+std::string own_command() { return fmt::format("{}", fmt::join(own_words(), " ")); }
+
+std::string run_record(const TrainConfig& config, at::Device device, int64_t threads,
+                       int64_t ranks) {
   const std::time_t now = std::time(nullptr);
   const nlohmann::ordered_json json = {{"command", own_command()},
                                        {"started", fmt::format("{:%FT%TZ}", fmt::gmtime(now))},
@@ -28,7 +32,8 @@ std::string run_record(const TrainConfig& config, at::Device device, int64_t thr
                                        {"libtorch", TORCH_VERSION},
                                        {"seed", config.seed},
                                        {"device", device.str()},
-                                       {"threads", threads}};
+                                       {"threads", threads},
+                                       {"ranks", ranks}};
   return json_text(json, 2) + "\n";
 }
 

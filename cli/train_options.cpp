@@ -25,9 +25,9 @@ std::vector<std::string> overrides_of(const TrainArgs& args) {
   return overrides;
 }
 
-int64_t loader_threads(const TrainArgs& args) {
+int64_t loader_threads(const TrainArgs& args, int64_t processes) {
   if (args.loader_threads > 0) return args.loader_threads;
-  return std::clamp<int64_t>(available_processors() / 2, 1, 8);
+  return std::clamp<int64_t>(available_processors() / processes / 2, 1, 8);
 }
 
 void print_keys(const TrainArgs& args) {
@@ -59,6 +59,7 @@ void add_train_options(CLI::App& command, TrainArgs& args) {
           "--loader-threads", args.loader_threads,
           "Number of threads that read and augment examples; default: half the cores, at most 8")
       ->check(whole_number(1, 1024));
+  add_rank_options(command, args.ranks);
   add_quiet_option(command, args.quiet);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/ranks.h"
 #include "perceiver/tasks/train_config.h"
 
 namespace CLI {
@@ -17,6 +18,7 @@ struct TrainArgs {
   std::vector<std::string> overrides, data, new_head, freeze;
   bool keys = false, overfit_batch = false, quiet = false;
   int64_t threads = 0, loader_threads = 0;
+  RankArgs ranks;
 };
 
 // What --keys asks for.
@@ -30,6 +32,7 @@ void add_run_options(CLI::App& command, TrainArgs& args);
 // Flags are a short way to say what the config says: a run's config.toml is then complete.
 std::vector<std::string> overrides_of(const TrainArgs& args);
 
-int64_t loader_threads(const TrainArgs& args);
+// Of each of so many processes on this machine.
+int64_t loader_threads(const TrainArgs& args, int64_t processes = 1);
 
 }  // namespace perceiver

@@ -37,6 +37,7 @@ class Child {
   }
 
   void send(int signal) const { kill(pid_, signal); }
+  pid_t pid() const { return pid_; }
 
   bool running() {
     if (!status_) {

@@ -48,7 +48,7 @@ struct Smaller {
 constexpr std::array kSmaller = {Smaller{"--count 1000", "--count 1"},
                                  Smaller{"--vocabulary 32000", "--vocabulary 200"}};
 constexpr const char* kShortTraining =
-    " --threads 1 --dtype float32 train.steps=2 train.epochs=0 train.batch=1 "
+    " --threads 1 --dtype float32 train.steps=2 train.epochs=0 train.batch=2 "
     "eval.examples=1";
 
 void add_indented_commands(const std::string& file, std::vector<Example>& examples) {

@@ -16,6 +16,7 @@
 #include "perceiver/data/gzip_file_test.h"
 #include "perceiver/weights/safetensors.h"
 #include "tests/child.h"
+#include "tests/logged_losses.h"
 #include "tests/program.h"
 #include "tests/tiny_training.h"
 
@@ -45,17 +46,8 @@ save_every = 5
            path(run);
   }
 
-  // step -> what metrics.jsonl says of it; a step that stands there twice is an error.
   std::map<std::string, double> losses(const std::string& run) const {
-    std::map<std::string, double> losses;
-    std::istringstream text(read_file(folder / run / "metrics.jsonl").bytes);
-    for (std::string line; std::getline(text, line);) {
-      const Json json = Json::parse(line);
-      const std::string step = json["kind"].get<std::string>() + json["step"].dump();
-      EXPECT_FALSE(losses.contains(step)) << step;
-      losses[step] = json["loss"];
-    }
-    return losses;
+    return logged_losses(folder / run);
   }
 
   void expect_the_same_when_killed(const std::string& arguments, int times) const;
