@@ -26,6 +26,7 @@
 #include "perceiver/media/image.h"
 #include "perceiver/tasks/multimodal/psnr.h"
 #include "perceiver/tasks/settings.h"
+#include "perceiver/tasks/task.h"
 #include "perceiver/tasks/training.h"
 
 namespace perceiver {
@@ -192,14 +193,14 @@ void run(int argc, char** argv) {
     int64_t values = 0;
     const char* end = argument.data() + argument.size();
     const bool is_number = std::from_chars(argument.data(), end, values).ptr == end;
-    is_number ? jpegs.push_back({values}) : overrides.push_back(argument);
+    is_number ? jpegs.push_back(Jpegs{values}) : overrides.push_back(argument);
   }
   const std::string name = argv[1];
   const auto path =
       name.ends_with(".toml") ? std::filesystem::path(name) : shipped("configs") / (name + ".toml");
   const std::unique_ptr<Task> task = read_settings(read_file(path), overrides)->make();
   const ArraySize latents = task->summary(Split::kEval).latents.value();
-  jpegs.insert(jpegs.begin(), {latents.index * latents.channels});
+  jpegs.insert(jpegs.begin(), Jpegs{latents.index * latents.channels});
   measure(*task->training(), std::move(jpegs));
 }
 

@@ -164,6 +164,31 @@ TEST_F(ClipData, AClipOfOneFrameIsFilledUpAndOnlyItsOwnIsMeasured) {
   EXPECT_TRUE(one.at("image")[3].equal(one.at("image")[0]));
 }
 
+// Two streams of another size each, one behind the other.
+TEST_F(ClipData, AClipThatChangesItsSizeIsReadInTheModelsOrNamed) {
+  std::string bytes;
+  for (const int64_t side : {32, 64}) {
+    const fs::path part = folder / "part.ts";
+    const std::vector<Tensor> frames(10, at::full({3, side, side}, 2 * side, at::kByte));
+    write_clip(part, frames, 25.0, at::zeros({6400}));
+    bytes += read_file(part).bytes;
+    fs::remove(part);
+  }
+  write_file(folder / "c0.ts", bytes);
+  fs::remove(folder / "c0.mp4");
+  for (const char* cache : {"0.0", "1.0"}) {
+    const auto made = task({"data.held_out_per_class=0", std::string("data.cache_gib=") + cache});
+    const auto data = made->training()->dataset(Split::kTrain);
+    for (uint64_t epoch = 0; epoch < 4; ++epoch) {
+      const std::string error = error_of([&] {
+        EXPECT_EQ(get(*data, 0, epoch).at("image").sizes(), (std::vector<int64_t>{4, 3, 8, 8}));
+      });
+      EXPECT_TRUE(error == "no error" || error.starts_with((folder / "c0.ts").string() + ": "))
+          << error;
+    }
+  }
+}
+
 TEST_F(ClipData, WhatCannotBeReadIsNamed) {
   const std::string place = (folder / "x.mp4").string();
   write_clip(folder / "x.mp4", drawn_frames(6));
