@@ -123,7 +123,8 @@ Example Loader::make(int64_t number) {
 }
 
 std::optional<Example> Loader::get(int64_t place) {
-  constexpr int kMostAttempts = 10;
+  // A table may name more files than are here: of half that are missing, ten in a row are soon met.
+  constexpr int kMostAttempts = 100;
   const int64_t epoch = place / size_;
   int64_t index = index_at(epoch, place % size_);
   Rng instead(options_.seed, epoch, index, kInstead);

@@ -125,7 +125,18 @@ TEST(Loader, UnreadableExamplesStopOrAreNamedAndReplaced) {
   }
   const auto ignore = [](const std::string&) {};
   EXPECT_EQ(error_of([&] { batches(Numbers(1, {0}), {.batch = 1, .unreadable = ignore}, 1); }),
-            "0.txt: cannot open; 10 examples in a row cannot be read");
+            "0.txt: cannot open; 100 examples in a row cannot be read");
+}
+
+TEST(Loader, MostExamplesMayBeUnreadableWhereTheyAreReplaced) {
+  std::set<int64_t> unreadable;
+  for (int64_t i = 0; i < 100; ++i) {
+    if (i % 5 != 0) unreadable.insert(i);
+  }
+  const auto ignore = [](const std::string&) {};
+  const Tensor x = batches(Numbers(100, unreadable), {.batch = 50, .unreadable = ignore}, 40);
+  EXPECT_EQ(x.size(0), 2000);
+  EXPECT_TRUE(x.select(1, 0).remainder(5).eq(0).all().item<bool>());
 }
 
 TEST(Loader, UnreadableExamplesAreLeftOutWhereNoneIsToStandInForThem) {
