@@ -39,10 +39,13 @@ byId("key").addEventListener("submit", (event) => {
 
 // Which room is being looked at.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+const inSight = new Set();
 const looking = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    if (isIntersecting) links.get(target.id).setAttribute("aria-current", "true");
-    else links.get(target.id).removeAttribute("aria-current");
+  for (const { target, isIntersecting } of entries) inSight[isIntersecting ? "add" : "delete"](target.id);
+  const first = [...links.keys()].find((id) => inSight.has(id));
+  for (const [id, link] of links) {
+    if (id === first) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
   }
 }, { rootMargin: "-45% 0px -50% 0px" });
 for (const section of document.querySelectorAll(".room")) looking.observe(section);

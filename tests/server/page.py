@@ -41,8 +41,8 @@ class Visit:
         self.complaints, self.strangers = [], []
         self.context = browser.new_context(**{"viewport": DESK, **context})
         self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
-        expect.set_options(timeout=30_000)
+        self.page.set_default_timeout(120_000)
+        expect.set_options(timeout=120_000)  # patience, for machines with much to do
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.see(request.url))
