@@ -5,6 +5,7 @@
 #include "cli/inspect_report.h"
 #include "perceiver/core/file.h"
 #include "perceiver/nn/init.h"
+#include "perceiver/tasks/arrays/report.h"
 #include "perceiver/tasks/task.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/model.h"
@@ -31,8 +32,13 @@ Inspected look_at(const InspectArgs& args) {
   const std::unique_ptr<Task> task = read->make();
   const ModelSummary summary = task->summary(args.split == "train" ? Split::kTrain : Split::kEval);
   const int64_t bytes_per_value = static_cast<int64_t>(at::elementSize(dtype_argument(args.dtype)));
-  return {summary, plan_memory(summary, args.batch, bytes_per_value, args.slice), weights,
-          origin_of(path), semantics_text(*read)};
+  Inspected inspected = {summary, plan_memory(summary, args.batch, bytes_per_value, args.slice),
+                         weights, origin_of(path), semantics_text(*read)};
+  if (const auto* arrays = read->model<ArraysConfig>()) {
+    inspected.arrays = arrays_report(*arrays);
+    inspected.arrays_json = arrays_json(*arrays);
+  }
+  return inspected;
 }
 
 void inspect(const InspectArgs& args) {

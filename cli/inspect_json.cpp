@@ -77,6 +77,7 @@ void print_inspected_json(const Inspected& inspected, const InspectArgs& args) {
                      {"peak", memory.peak()}}},
                    {"parts", parts_json(s, args)}};
   if (s.compression) document["compression"] = *s.compression;
+  if (!inspected.arrays.empty()) document["arrays"] = inspected.arrays_json;
   if (inspected.weights) document["weights"] = to_json(*inspected.weights);
   fmt::print("{}\n", json_text(document, 2));
 }

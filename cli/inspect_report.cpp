@@ -107,6 +107,7 @@ AttentionChoice choose(const Part& part, const InspectArgs& args) {
 }
 
 void print_inspected(const Inspected& inspected, const InspectArgs& args) {
+  if (!inspected.arrays.empty()) fmt::print("{}\n", inspected.arrays);
   print_summary(inspected.summary, args);
   print_memory(inspected.memory, args);
   fmt::print("\n{}; {}\n", to_string(inspected.origin), inspected.semantics);

@@ -1,6 +1,7 @@
 // What `perceiver inspect` found, for people and for programs.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct Inspected {
   std::optional<WeightsReport> weights;  // of a config there are none
   Origin origin;
   std::string semantics;  // whose arithmetic it is, as a sentence
+  // Of a model of the task arrays: what it sees and is asked.
+  std::string arrays = {};
+  nlohmann::ordered_json arrays_json = {};
 };
 
 // What will compute an attention, and what the faster ones say.

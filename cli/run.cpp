@@ -1,3 +1,5 @@
+#include "perceiver/tasks/arrays/run.h"
+
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -6,6 +8,7 @@
 #include "cli/checks.h"
 #include "cli/commands.h"
 #include "perceiver/core/error.h"
+#include "perceiver/weights/arrays.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/io_file.h"
 #include "perceiver/zoo/reference_io.h"
@@ -41,13 +44,27 @@ void check(const TensorMap& outputs, const TensorMap& expected, const RunArgs& a
   if (!good) fail("{}: differs by more than {} (--atol)", args.io, args.atol);
 }
 
+// A model of arrays of one's own: by the names of its config, in the user's units.
+void run_own(Model& model, const RunArgs& args) {
+  if (args.check)
+    fail("--check compares with a reference, which models of the task arrays have not");
+  const NamedTensors outputs = run_arrays(model, args.io);
+  if (!args.output.empty()) {
+    write_arrays(args.output, outputs);
+    fmt::print("{}\n", args.output);
+    return;
+  }
+  for (const auto& [name, tensor] : outputs) fmt::print("{} {}\n", name, to_string(tensor.sizes()));
+}
+
 void run(const RunArgs& args) {
-  const IoArrays io = read_io_file(args.io);
   Model model = load_model(find_model(args.model), semantics_argument(args.semantics));
   check_not_read(args.output, {args.io}, model);
   model.task->model().to(dtype_argument(args.dtype));
   fmt::print(stderr, "{}\n", describe(model, "cpu", args.dtype));
+  if (task_name(model) == "arrays") return run_own(model, args);
 
+  const IoArrays io = read_io_file(args.io);
   std::vector<std::string> wanted;
   for (const auto& [name, tensor] : io.outputs) wanted.push_back(name);
   const TensorMap outputs = run_reference(model, io.inputs, wanted);
@@ -78,10 +95,14 @@ void add_run_command(CLI::App& app) {
       ->add_option("model", args->model, "The model: a name, a folder, a checkpoint, or a hub id")
       ->required();
   command
-      ->add_option("io", args->io,
-                   "A .safetensors file with arrays input.* and, for --check, output.*")
+      ->add_option(
+          "io", args->io,
+          "A .safetensors file with arrays input.* and, for --check, output.*; for a model "
+          "of the task arrays a file as it was trained on")
       ->required();
-  command->add_option("-o,--output", args->output, "Where to write the arrays output.*");
+  command->add_option("-o,--output", args->output,
+                      "Where to write the arrays output.*; of the task arrays its "
+                      "queries' (.npz or .safetensors)");
   command->add_flag("--check", args->check, "Compare with the output.* of the same file");
   command->add_option("--atol", args->atol, "The largest difference that --check lets pass")
       ->capture_default_str()

@@ -19,6 +19,7 @@
 // clang-format off
 #define PERCEIVER_TASKS(task) \
   task(alphastar_transformer) \
+  task(arrays) \
   task(audioset) \
   task(bert) \
   task(glue) \

@@ -79,10 +79,11 @@ TEST(Settings, OverridesChangeWhatTheyNameAndNothingElse) {
 
 TEST(Settings, TrainingOfATaskThatHasNoneIsRefusedWhereItStands) {
   const TaskEntry entry = task_entry<EmptyTask<OldConfig>>("toy");
-  EXPECT_EQ(error_of([&] { identity_of(entry, "task = 'toy'\n[train]\nstep = 7"); }),
-            "x.toml:2: 'train': models of the task toy cannot be trained or evaluated yet; those "
-            "of alphastar_transformer, audioset, bert, glue, glue_bert, imagenet, language, "
-            "multimodal, optical_flow, starcraft, text_classifier can");
+  EXPECT_EQ(
+      error_of([&] { identity_of(entry, "task = 'toy'\n[train]\nstep = 7"); }),
+      "x.toml:2: 'train': models of the task toy cannot be trained or evaluated yet; those "
+      "of alphastar_transformer, arrays, audioset, bert, glue, glue_bert, imagenet, language, "
+      "multimodal, optical_flow, starcraft, text_classifier can");
 }
 
 TEST(Settings, PathsOfDataThatIsThereBecomeAbsolute) {
