@@ -11,6 +11,7 @@
 #include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/new.h"
 #include "cli/usage.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/interrupt.h"
@@ -58,6 +59,7 @@ void add_all_commands(CLI::App& app) {
   add_sweep_command(app);
   add_eval_command(app);
   add_data_command(app);
+  add_new_command(app);
   add_run_command(app);
   add_convert_command(app);
   add_models_command(app);

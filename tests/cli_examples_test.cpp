@@ -271,26 +271,10 @@ class CliExamples : public testing::Test {
 
 TEST_F(CliExamples, OfEveryHelpRunAsPrinted) {
   std::vector<Example> examples;
-  for (const char* verb : {"",
-                           "fill",
-                           "classify",
-                           "flow",
-                           "autoencode",
-                           "encode",
-                           "query",
-                           "attend",
-                           "train",
-                           "sweep",
-                           "eval",
-                           "data flow",
-                           "data sentencepiece",
-                           "run",
-                           "convert",
-                           "models",
-                           "inspect",
-                           "paper",
-                           "help",
-                           "version"}) {
+  for (const char* verb :
+       {"",       "fill",    "classify", "flow",    "autoencode", "encode",    "query",
+        "attend", "train",   "sweep",    "eval",    "new",        "data flow", "data sentencepiece",
+        "run",    "convert", "models",   "inspect", "paper",      "help",      "version"}) {
     add_examples_of_help(verb, examples);
   }
   ASSERT_GT(examples.size(), 50);

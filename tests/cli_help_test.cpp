@@ -13,10 +13,11 @@ using Json = nlohmann::json;
 
 const std::vector<std::string>& verbs() {
   static const std::vector<std::string> all = {
-      "demo",   "fill",    "classify", "flow",    "autoencode", "encode",    "query",
-      "attend", "train",   "sweep",    "eval",    "data",       "data flow", "data sentencepiece",
-      "run",    "convert", "models",   "inspect", "bench",      "paper",     "help",
-      "version"};
+      "demo",   "fill",    "classify", "flow",      "autoencode",
+      "encode", "query",   "attend",   "train",     "sweep",
+      "eval",   "new",     "data",     "data flow", "data sentencepiece",
+      "run",    "convert", "models",   "inspect",   "bench",
+      "paper",  "help",    "version"};
   return all;
 }
 
