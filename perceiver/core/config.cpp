@@ -181,7 +181,8 @@ void ConfigReader::operator()(ConfigKey key, int64_t& value, Limits limits) {
 
 void ConfigReader::operator()(ConfigKey key, double& value, Limits limits) {
   if (const toml::node* node = state_->get(key.name)) {
-    value = state_->exact<double>(*node, key.name, "a float, such as 1.0");
+    if (!node->is_number()) fail("{} must be a number", state_->place(*node, key.name));
+    value = node->value<double>().value();  // 4 as well as 4.0
     check_limits(value, limits, state_->place(*node, key.name));
   }
 }
