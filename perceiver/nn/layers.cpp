@@ -5,9 +5,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "perceiver/nn/batch_parts.h"
-
 #include "perceiver/kernels/norm/epsilon.h"
+#include "perceiver/nn/batch_parts.h"
 
 namespace perceiver {
 
