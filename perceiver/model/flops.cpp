@@ -68,6 +68,8 @@ int64_t recorded_flops(const std::function<void()>& run) {
     r.kernel = "reference";
     r.flops = &count;
   });
+  run();
+  count = 0;
   const at::RecordFunctionGuard record(true);
   const Recording recording;
   run();

@@ -27,6 +27,16 @@ TEST(RecordedFlops, CountsTwoForEachMultiplyAccumulate) {
   EXPECT_EQ(recorded_flops([&] { at::randn({3, 4}).exp(); }), 0);
 }
 
+TEST(RecordedFlops, LeaveOutWhatTheFirstCallMakesOnce) {
+  const Tensor a = at::randn({3, 4}), b = at::randn({4, 5});
+  Tensor packed;
+  EXPECT_EQ(recorded_flops([&] {
+              if (!packed.defined()) packed = at::mm(a, b);
+              at::mm(packed, b.t());
+            }),
+            2 * 3 * 5 * 4);
+}
+
 TEST(RecordedFlops, AreWhatPerceiverIoSaysOfItself) {
   at::NoGradGuard no_grad;
   const EncoderConfig encoder{.num_latents = 6,
