@@ -1,5 +1,8 @@
 #include "perceiver/core/file.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -40,11 +43,22 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
   return paths;
 }
 
+// The folder of the file that this code was loaded from: of the program, or of a shared library in
+// another one (Python).
+static fs::path own_folder() {
+  Dl_info info = {};
+  link_map* loaded = nullptr;
+  const bool found = dladdr1(reinterpret_cast<const void*>(&shipped), &info,
+                             reinterpret_cast<void**>(&loaded), RTLD_DL_LINKMAP) != 0;
+  // The program itself has no name among what it has loaded.
+  if (found && loaded->l_name[0] != '\0') return fs::canonical(loaded->l_name).parent_path();
+  return fs::read_symlink("/proc/self/exe").parent_path();
+}
+
 fs::path shipped(const fs::path& name) {
-  const fs::path executable = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path here = own_folder().parent_path();
   // A build folder or a folder of test programs inside the tree; the installed share folder.
-  const fs::path roots[] = {executable.parent_path(), executable.parent_path().parent_path(),
-                            executable.parent_path() / "share" / "perceiver"};
+  const fs::path roots[] = {here, here.parent_path(), here / "share" / "perceiver"};
   std::string looked;
   for (const fs::path& root : roots) {
     if (fs::exists(root / name)) return root / name;
