@@ -21,9 +21,11 @@ struct LatentsFile {
 };
 
 void write_latents(const std::filesystem::path& path, const LatentsFile& file);
+std::string encode_latents(const LatentsFile& file);  // the bytes of such a file
 
 // Fails for anything else than such a file.
 LatentsFile read_latents(const std::filesystem::path& path);
+LatentsFile decode_latents(File file);  // the same of bytes that are in memory
 
 // An array that must be there, of these sizes and this dtype.
 const Tensor& required_array(const LatentsFile& file, const std::string& name, at::ScalarType dtype,

@@ -35,6 +35,18 @@ TEST(LatentsFile, ComesBack) {
   fs::remove(kPath);
 }
 
+TEST(LatentsFile, InMemoryIsTheFile) {
+  write_latents(kPath, small());
+  const std::string bytes = read_file(kPath).bytes;
+  fs::remove(kPath);
+  EXPECT_EQ(encode_latents(small()), bytes);
+  EXPECT_EQ(decode_latents({"the body", bytes}).name, "the body");
+  EXPECT_EQ(error_of([] {
+              decode_latents({"the body", "no latents"});
+            }).substr(0, 23),
+            "the body: not latents (");
+}
+
 // What reading a file says, whose metadata or arrays are these.
 std::string error_of_file(const Metadata& changes, const Tensor& latents = at::zeros({1, 1, 1})) {
   Metadata metadata = {{"format", "perceiver latents"},

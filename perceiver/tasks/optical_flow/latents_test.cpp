@@ -3,9 +3,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/config.h"
 #include "perceiver/kernels/attention/attention.h"
+#include "perceiver/media/image.h"
 #include "perceiver/model/flops.h"
+#include "perceiver/tasks/optical_flow/pixel_attention.h"
 #include "perceiver/tasks/optical_flow/tiny_test.h"
+#include "perceiver/tasks/query.h"
 
 namespace perceiver {
 namespace {
@@ -15,6 +19,18 @@ OpticalFlowConfig in_slices(FlowPatch patch, bool concat_frames) {
   c.decode_slice = 100;
   return c;
 }
+
+constexpr const char* kTiny = R"(
+task = "optical_flow"
+[model]
+height = 16
+width = 20
+patch = "{}"
+concat_frames = {}
+num_bands = 4
+patch_channels = 8
+encoder = {{ num_latents = 8, latent_channels = 16, num_blocks = 1, self_attends_per_block = 2, self_attend = {{ num_heads = 2 }} }}
+)";
 
 class FlowLatentsTest : public testing::TestWithParam<std::tuple<FlowPatch, bool>> {
  protected:
@@ -52,6 +68,28 @@ TEST_P(FlowLatentsTest, FramesSmallerThanATileAreAskedInTheirMiddle) {
   EXPECT_EQ(latents.size(0), 1);
   EXPECT_TRUE(at::allclose(flow_at(*model, latents, small, at::tensor({0, 50, 98})),
                            whole.index_select(0, at::tensor({0, 50, 98})), 1e-4, 1e-5));
+}
+
+// Of the tile that counts most for the pixel, as far as it lies in the frames.
+TEST_P(FlowLatentsTest, WhatAPixelWasReadFromLiesInItsTile) {
+  Model loaded =
+      new_model({"flow.toml", fmt::format(kTiny, to_word(config.patch), config.concat_frames)});
+  const std::vector<File> files = {{"a.png", encode_png(frames[0])},
+                                   {"b.png", encode_png(frames[1])}};
+  const LatentsFile file = encode(loaded, files);
+  const PixelAttention corner = attention_of_pixel(loaded, file, "32,20");
+  EXPECT_EQ(corner.left, 13);
+  EXPECT_EQ(corner.top, 5);
+  EXPECT_EQ(corner.weights.sizes(), (std::vector<int64_t>{16, 20}));
+  EXPECT_EQ(corner.weights.max().item<float>(), 1.0f);
+  EXPECT_GE(corner.weights.min().item<float>(), 0.0f);
+
+  const std::vector<File> small = {{"a.png", encode_png(frames[0].narrow(1, 0, 9))},
+                                   {"b.png", encode_png(frames[1].narrow(1, 0, 9))}};
+  const PixelAttention low = attention_of_pixel(loaded, encode(loaded, small), "0,8");
+  EXPECT_EQ(low.left, 0);
+  EXPECT_EQ(low.top, 0);
+  EXPECT_EQ(low.weights.sizes(), (std::vector<int64_t>{9, 20}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, FlowLatentsTest,

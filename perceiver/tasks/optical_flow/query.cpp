@@ -15,20 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The frames, which latents of this many tiles must be of.
-Tensor frames_of(OpticalFlowImpl& model, const LatentsFile& file) {
-  const Tensor frames = required_array(file, "frames", at::kByte, {2, 3, kAny, kAny});
-  if (frames.numel() == 0) fail("{}: its frames are empty", file.name);
-  const FrameTiles tiles = cut_into_tiles(model.config(), frames, TilePlacement::kEven);
-  const auto starts = file.geometry.find("tile_starts");
-  if (starts == file.geometry.end() || starts->second != tile_starts(tiles) ||
-      file.latents().size(0) != std::ssize(tiles.corners)) {
-    fail("{}: its tiles are not those of frames of {} x {}", file.name, frames.size(3),
-         frames.size(2));
-  }
-  return frames;
-}
-
 Answer of_pixels(const std::vector<Pixel>& pixels, const Tensor& flow) {
   Answer answer{.json = {{"pixels", Json::array()}}};
   std::vector<std::vector<std::string>> rows = {{"x", "y", "right", "down"}};
@@ -61,6 +47,19 @@ Answer of_box(const Box& box, const Tensor& flow) {
 
 }  // namespace
 
+Tensor frames_in(OpticalFlowImpl& model, const LatentsFile& file) {
+  const Tensor frames = required_array(file, "frames", at::kByte, {2, 3, kAny, kAny});
+  if (frames.numel() == 0) fail("{}: its frames are empty", file.name);
+  const FrameTiles tiles = cut_into_tiles(model.config(), frames, TilePlacement::kEven);
+  const auto starts = file.geometry.find("tile_starts");
+  if (starts == file.geometry.end() || starts->second != tile_starts(tiles) ||
+      file.latents().size(0) != std::ssize(tiles.corners)) {
+    fail("{}: its tiles are not those of frames of {} x {}", file.name, frames.size(3),
+         frames.size(2));
+  }
+  return frames;
+}
+
 void encode_frames(OpticalFlowImpl& model, std::span<const File> files, LatentsFile& file,
                    const Hooks& hooks) {
   const Tensor frames = read_frames(files);
@@ -73,7 +72,7 @@ void encode_frames(OpticalFlowImpl& model, std::span<const File> files, LatentsF
 }
 
 Answer answer_flow(OpticalFlowImpl& model, const LatentsFile& file, const Query& query) {
-  const Tensor frames = frames_of(model, file);
+  const Tensor frames = frames_in(model, file);
   const FrameSize size{frames.size(2), frames.size(3)};
   if (!query.pixels.empty()) {
     if (!query.box.empty()) fail("--pixels and --box: ask for one of them");

@@ -11,4 +11,7 @@ void encode_frames(OpticalFlowImpl& model, std::span<const File> files, LatentsF
                    const Hooks& hooks);
 Answer answer_flow(OpticalFlowImpl& model, const LatentsFile& file, const Query& query);
 
+// The frames that the latents are of, uint8 [2, 3, H, W]; fails where they do not go together.
+Tensor frames_in(OpticalFlowImpl& model, const LatentsFile& file);
+
 }  // namespace perceiver
