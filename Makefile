@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 # WERROR=ON makes warnings errors; unset, the build folder keeps what it has.
 SETTINGS := $(if $(WERROR),-DPERCEIVER_WERROR=$(WERROR))
 
-.PHONY: perceiver all demo test peers compare install format clean help configure
+.PHONY: perceiver all demo test peers compare results install format clean help configure
 
 perceiver: configure  ## build/perceiver (the default)
 	@cmake --build $(BUILD) -j $(JOBS) --target perceiver
@@ -27,6 +27,9 @@ peers: perceiver  ## compare with transformers, which it installs; PEERS=--relea
 
 compare: perceiver  ## time beside transformers; COMPARE='flow --device cuda': what and where
 	@tools/compare.sh --program $(BUILD)/perceiver $(COMPARE)
+
+results: perceiver  ## draw docs/results.md from experiments/rows
+	@$(BUILD)/perceiver paper --results docs
 
 install: SETTINGS += -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 install: all  ## install to PREFIX (/usr/local)

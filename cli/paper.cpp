@@ -5,18 +5,27 @@
 
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "cli/paper_page.h"
 #include "perceiver/core/file.h"
 #include "perceiver/core/json_text.h"
+#include "perceiver/core/output_place.h"
+#include "perceiver/core/text.h"
 #include "perceiver/tasks/ledger.h"
 
 namespace perceiver {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+struct PaperArgs {
+  bool json = false;
+  std::string html, results;
+};
+
 template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
+Json or_null(const std::optional<T>& v) {
+  return v ? Json(*v) : Json();
 }
 
 Json to_json(const PaperFigures& f) {
@@ -25,6 +34,16 @@ Json to_json(const PaperFigures& f) {
           {"inputs", or_null(f.inputs)},
           {"latents", or_null(f.latents)},
           {"outputs", or_null(f.outputs)}};
+}
+
+Json to_json(const std::vector<ReachedFigure>& figures) {
+  Json list = Json::array();
+  for (const ReachedFigure& f : figures) {
+    list.push_back({{"measure", f.measure},
+                    {"paper", f.paper},
+                    {"here", f.here.empty() ? Json() : Json(f.here)}});
+  }
+  return list;
 }
 
 std::string_view verdict(const LedgerEntry& entry) { return entry.match ? "match" : "explained"; }
@@ -38,43 +57,28 @@ void print_json(const std::vector<LedgerEntry>& ledger) {
                     {"paper", to_json(entry.row.paper)},
                     {"built", to_json(entry.built)},
                     {"verdict", verdict(entry)},
+                    {"reached", to_json(entry.row.reached)},
                     {"note", entry.row.note}});
   }
   fmt::print("{}\n", json_text(rows, 2));
 }
 
-std::string cell(const std::optional<double>& value) { return value ? amount(*value) : "-"; }
-std::string cell(const std::optional<std::vector<int64_t>>& a) {
-  return a ? array((*a)[0], (*a)[1]) : "-";
-}
-
-// Two lines a model: what the paper says, and under it what the modules give.
 void print_tables(const std::vector<LedgerEntry>& ledger) {
-  std::vector<std::vector<std::string>> rows = {
-      {"", "", "params", "FLOPs", "inputs", "latents", "outputs", "verdict"}};
   size_t matches = 0;
+  fmt::print("{}\n", table(ledger_table(ledger)));
   for (const LedgerEntry& entry : ledger) {
-    const auto line = [](std::string name, std::string source, const PaperFigures& f,
-                         std::string_view end) -> std::vector<std::string> {
-      return {std::move(name), std::move(source), cell(f.params),  cell(f.flops),
-              cell(f.inputs),  cell(f.latents),   cell(f.outputs), std::string(end)};
-    };
-    rows.push_back(line(entry.row.name, "paper", entry.row.paper, ""));
-    rows.push_back(line("  " + entry.row.where, "built", entry.built, verdict(entry)));
     matches += entry.match;
-  }
-  fmt::print("{}\n", table(rows));
-  for (const LedgerEntry& entry : ledger) {
     if (!entry.row.note.empty()) {
       fmt::print("{} ({})\n{}", entry.row.name, verdict(entry), wrapped(entry.row.note, 4));
     }
   }
-  fmt::print("\n{} rows: {} match within 0.5 %, {} are explained above\n", ledger.size(), matches,
+  fmt::print("\n{} rows: {} match within 0.5 %, {} are explained above\n\n", ledger.size(), matches,
              ledger.size() - matches);
+  fmt::print("{}\n", table(reached_table(ledger)));
 }
 
 // Whether the configs have the hyper-parameters that the paper gives.
-void print_recipes(const std::filesystem::path& configs) {
+void print_recipes(const fs::path& configs) {
   std::set<std::string> seen;
   std::vector<std::string> differences;
   size_t settings = 0;
@@ -90,21 +94,51 @@ void print_recipes(const std::filesystem::path& configs) {
   for (const std::string& line : differences) fmt::print("    not in {}\n", line);
 }
 
+void write_results(const std::vector<ClaimReport>& claims, const fs::path& folder) {
+  check_writable(folder);
+  fs::create_directories(folder / "results");
+  for (const auto& [name, text] : results_files(claims)) {
+    write_file(folder / name, text);
+    fmt::print("{}\n", (folder / name).string());
+  }
+}
+
+void paper(const PaperArgs& args) {
+  const std::vector<ClaimReport> claims = read_reports(shipped("experiments"));
+  if (!args.results.empty()) return write_results(claims, args.results);
+  if (!args.html.empty()) check_writable(args.html);
+  const fs::path configs = shipped("configs");
+  const std::vector<LedgerEntry> ledger = paper_ledger(configs);
+  if (!args.html.empty()) {
+    write_file(args.html, paper_html(ledger, configs, claims));
+    fmt::print("{}\n", args.html);
+    return;
+  }
+  if (args.json) return print_json(ledger);
+  print_tables(ledger);
+  print_recipes(configs);
+  fmt::print("\n{}", claims_overview(claims));
+}
+
 }  // namespace
 
 void add_paper_command(CLI::App& app) {
   CLI::App* command = add_command(
       app, "paper",
-      "Show the paper's tables beside what this program's models have: parameters, FLOPs, arrays",
-      "  perceiver paper\n  perceiver paper --json | jq '.[] | select(.verdict == \"explained\")'");
-  auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print one JSON array, a row each");
-  command->callback([json] {
-    const std::vector<LedgerEntry> ledger = paper_ledger(shipped("configs"));
-    if (*json) return print_json(ledger);
-    print_tables(ledger);
-    print_recipes(shipped("configs"));
-  });
+      "Show the paper's tables beside what this program's models have, and its claims run small",
+      "  perceiver paper\n  perceiver paper --html paper.html\n"
+      "  perceiver paper --json | jq '.[] | select(.verdict == \"explained\")'");
+  auto args = std::make_shared<PaperArgs>();
+  CLI::Option* json = command->add_flag("--json", args->json, "Print one JSON array, a row each");
+  command
+      ->add_option("--html", args->html,
+                   "Write tables, recipes, claims and their plots as one page to this file")
+      ->excludes(json);
+  command
+      ->add_option("--results", args->results,
+                   "Draw results.md and the plots of the claims into this folder")
+      ->excludes(json);
+  command->callback([args] { paper(*args); });
 }
 
 }  // namespace perceiver

@@ -36,7 +36,7 @@ if(TARGET perceiver)
   install(TARGETS perceiver)
 endif()
 install(FILES perceiver/perceiver.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/perceiver)
-install(DIRECTORY configs labels models samples DESTINATION ${CMAKE_INSTALL_DATADIR}/perceiver)
+install(DIRECTORY configs experiments labels models samples DESTINATION ${CMAKE_INSTALL_DATADIR}/perceiver)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/perceiver)
 install(EXPORT perceiver NAMESPACE perceiver:: FILE perceiverTargets.cmake

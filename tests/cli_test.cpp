@@ -173,6 +173,22 @@ TEST(Cli, PaperAsATableEndsWithTheCount) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("Perceiver IO, configuration A"), std::string::npos);
   EXPECT_NE(result.out.find(" match within 0.5 %, "), std::string::npos);
+  EXPECT_NE(result.out.find("ImageNet, top-1"), std::string::npos);
+  EXPECT_NE(result.out.find("The paper's claims, run small"), std::string::npos);
+}
+
+TEST(Cli, PaperAsAPageHasTablesRecipesAndClaims) {
+  const std::filesystem::path page =
+      std::filesystem::temp_directory_path() / "perceiver_paper.html";
+  const Result result = run("paper --html " + page.string());
+  EXPECT_EQ(result.code, 0) << result.err;
+  const std::string html = read_file(page).bytes;
+  for (const char* part : {"<!doctype html>", "<td>79.0 %</td>", "<td>train.batch=2048</td>",
+                           "Perceiver IO in place of AlphaStar's Transformer", "</html>"}) {
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(html.find("<td>differs</td>"), std::string::npos);
+  std::filesystem::remove(page);
 }
 
 }  // namespace

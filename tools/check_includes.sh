@@ -18,6 +18,7 @@ declare -A may=(
   [tasks]="core kernels nn model weights media data modalities"
   [zoo]="core nn model weights modalities tasks"
   [train]="core kernels data nn ranks weights tasks optim zoo"
+  [results]="core tasks"  # tasks: its test, which reads every config that a claim names
   [bench]="core nn model weights tasks zoo train"
   [http]="core"
   [page]="core http"

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "perceiver/core/markup.h"
+
 namespace perceiver {
 namespace {
 
@@ -22,20 +24,6 @@ struct Style {
   bool round;
 };
 constexpr std::array kStyles = {Style{"#1f5fa8", "none", true}, Style{"#c24a12", "7 4", false}};
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 std::string text(double x, double y, const std::string& anchor, const std::string& words,
                  const std::string& more = "") {

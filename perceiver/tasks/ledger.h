@@ -17,6 +17,13 @@ struct PaperFigures {
   std::optional<std::vector<int64_t>> inputs, latents, outputs;  // [index, channels]
 };
 
+// What a trained model reached.
+struct ReachedFigure {
+  std::string measure, paper;  // "GLUE, average", "81.0"
+  std::string here;            // as measured here, at the paper's size; empty: not run
+  std::string source;          // where a reader finds command, machine and date
+};
+
 // A row of configs/paper.toml.
 struct LedgerRow {
   std::string name;
@@ -28,6 +35,7 @@ struct LedgerRow {
   std::vector<std::string> leave_out;  // parts that are not counted, by the start of their names
   std::string added_to;                // FLOPs are those beyond this config's
   PaperFigures paper;
+  std::vector<ReachedFigure> reached;
   std::string note;  // the rule that was applied, or why the figures differ
 };
 
@@ -66,6 +74,14 @@ void fields(Visitor& visit, PaperFigures& c) {
 }
 
 template <typename Visitor>
+void fields(Visitor& visit, ReachedFigure& c) {
+  visit("measure", c.measure);
+  visit("paper", c.paper);
+  visit("here", c.here);
+  visit("source", c.source);
+}
+
+template <typename Visitor>
 void fields(Visitor& visit, LedgerRow& c) {
   visit("name", c.name);
   visit("where", c.where);
@@ -76,6 +92,7 @@ void fields(Visitor& visit, LedgerRow& c) {
   visit("leave_out", c.leave_out);
   visit("added_to", c.added_to);
   visit("paper", c.paper);
+  visit("reached", c.reached);
   visit("note", c.note);
 }
 
