@@ -113,7 +113,7 @@ void FrameReader::open_decoder(AVMediaType type) {
   }
   codec_.reset(allocated(avcodec_alloc_context3(decoder)));
   codec_->pkt_timebase = stream_->time_base;
-  codec_->max_pixels = kMaxPixels;
+  codec_->max_pixels = most_pixels_read;
   int result = avcodec_parameters_to_context(codec_.get(), stream_->codecpar);
   codec_->thread_count = num_codec_threads(codec_->height, codec_->width);
   if (result >= 0) result = avcodec_open2(codec_.get(), decoder, nullptr);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/media/media_test.h"
+#include "perceiver/media/reading_limits.h"
 
 namespace perceiver {
 namespace {
@@ -175,6 +176,14 @@ TEST(Image, HugePicturesAreRefusedBeforeMemoryIsTaken) {
   // Ten gigabytes, of a file of two megabytes.
   EXPECT_EQ(error_in(with_header("IHDR\0\0\x40\0\0\0\x40\0\x10\0\0\0\0\xdc\x33\x93\x1b"s)),
             "x: picture of 16384 x 16384 pixels of 16 bits, more than the 33554432 that are read");
+}
+
+TEST(Image, AProgramMayReadSmallerOnesAlone) {
+  most_pixels_read = 5;
+  EXPECT_EQ(error_in(encode_png(at::zeros({1, 2, 3}, at::kByte))),
+            "x: picture of 3 x 2 pixels, more than the 5 that are read");
+  most_pixels_read = kMaxPixels;
+  EXPECT_EQ(error_in(encode_png(at::zeros({1, 2, 3}, at::kByte))), "no error");
 }
 
 TEST(Image, EndingsAreKnownInAnyCase) {

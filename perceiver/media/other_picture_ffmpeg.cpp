@@ -28,7 +28,7 @@ AvCodec decoder_of(const File& file, std::string_view format) {
     fail("{}: {}, for which this FFmpeg has no decoder; convert it to PNG", file.name, format);
   }
   AvCodec codec(allocated(avcodec_alloc_context3(decoder)));
-  codec->max_pixels = kMaxPixels;
+  codec->max_pixels = most_pixels_read;
   codec->thread_count = 1;
   // In a TIFF even a tag that FFmpeg does not know would count as a mistake.
   if (format != "TIFF") codec->err_recognition = AV_EF_EXPLODE;
@@ -49,7 +49,8 @@ AvFrame first_picture(const File& file, std::string_view format) {
   int result = avcodec_send_packet(codec.get(), packet.get());
   if (result >= 0) result = avcodec_receive_frame(codec.get(), frame.get());
   if (result == AVERROR(EINVAL) || result == AVERROR(ENOMEM)) {  // a size it refuses
-    fail("{}: {} of more than the {} pixels that are read", file.name, format, kMaxPixels);
+    fail("{}: {} of more than the {} pixels that are read", file.name, format,
+         most_pixels_read.load());
   }
   if (result < 0) fail("{}: broken {}: {}; cut short?", file.name, format, av_words(result));
   return frame;

@@ -8,6 +8,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/media/ending.h"
+#include "perceiver/media/reading_limits.h"
 #include "perceiver/media/sound_container.h"
 #include "perceiver/media/wav.h"
 
@@ -82,6 +83,8 @@ Sound decode_sound(const File& file) {
     fail("{}: sound of {} samples a second, expected {} to {}", file.name, sound.samples_per_second,
          kLowest, kHighest);
   }
+  check_length_read(file.name, static_cast<double>(sound.samples.size(1)) /
+                                   static_cast<double>(sound.samples_per_second));
   return sound;
 }
 

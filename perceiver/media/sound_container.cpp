@@ -4,6 +4,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/media/ffmpeg.h"
+#include "perceiver/media/reading_limits.h"
 
 extern "C" {
 #include <libswresample/swresample.h>
@@ -45,7 +46,7 @@ Sound decode_sound_container(const File& file) {
   FrameReader reader(file, AVMEDIA_TYPE_AUDIO);
   Converter converter;
   std::vector<Tensor> parts;
-  int64_t channels = 0, rate = 0;
+  int64_t channels = 0, rate = 0, samples = 0;
   int format = AV_SAMPLE_FMT_NONE;
   while (AVFrame* frame = reader.next()) {
     if (!converter) {
@@ -60,6 +61,8 @@ Sound decode_sound_container(const File& file) {
            channels, rate, frame->ch_layout.nb_channels, frame->sample_rate);
     }
     parts.push_back(convert(*converter, *frame));
+    samples += frame->nb_samples;
+    check_length_read(file.name, static_cast<double>(samples) / static_cast<double>(rate));
   }
   if (parts.empty()) fail("{}: has no samples", file.name);
   return {at::cat(parts, 1), rate};

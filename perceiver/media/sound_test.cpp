@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "perceiver/media/media_test.h"
+#include "perceiver/media/reading_limits.h"
 #include "perceiver/media/video.h"
 
 namespace perceiver {
@@ -161,6 +162,15 @@ TEST(Resample, KeepsAConstantAndEveryChannel) {
               resample({samples, 44100}, 0);
             }),
             "cannot resample from 44100 to 0 samples a second");
+}
+
+TEST(Sound, AProgramMayReadShorterOnesAlone) {
+  const std::string second = encode_wav({at::zeros({1, 8000}), 8000});
+  most_seconds_read = 0.5;
+  EXPECT_EQ(error_in(second), "x: lasts longer than the 0.5 seconds that are read");
+  most_seconds_read = 1.0;
+  EXPECT_EQ(error_in(second), "no error");
+  most_seconds_read = kMostSeconds;
 }
 
 TEST(Sound, EndingsAreKnownInAnyCase) {

@@ -59,6 +59,7 @@ struct VideoReader::State {
   FrameReader reader;
   VideoInfo info = {};
   int orientation = 1;
+  int64_t read = 0;                      // frames so far
   std::optional<FrameConverter> pixels;  // as stored
 };
 
@@ -74,6 +75,8 @@ const VideoInfo& VideoReader::info() const { return state_->info; }
 std::optional<Tensor> VideoReader::next() {
   const AVFrame* frame = state_->reader.next();
   if (!frame) return std::nullopt;
+  const auto seconds = static_cast<double>(state_->read++) / state_->info.frames_per_second;
+  check_length_read(state_->reader.name(), seconds);
   return upright((*state_->pixels)(*frame), state_->orientation).contiguous();
 }
 
