@@ -2,10 +2,6 @@
 
 #include "perceiver/media/ending.h"
 
-extern "C" {
-#include <libavutil/channel_layout.h>
-}
-
 namespace perceiver {
 namespace {
 
@@ -42,22 +38,23 @@ constexpr AudioEncoder kAudioEncoders[] = {
 
 // The encoder of this name, if it is there and the container takes what it makes.
 const AVCodec* find_encoder(const char* name, const AVOutputFormat& container) {
-  const AVCodec* codec = avcodec_find_encoder_by_name(name);
-  const bool fits = codec && avformat_query_codec(&container, codec->id, FF_COMPLIANCE_NORMAL) == 1;
+  const AVCodec* codec = ffmpeg().avcodec_find_encoder_by_name(name);
+  const bool fits =
+      codec && ffmpeg().avformat_query_codec(&container, codec->id, FF_COMPLIANCE_NORMAL) == 1;
   return fits ? codec : nullptr;
 }
 
 AvCodec make_context(const AVCodec& encoder, const AVOutputFormat& container) {
-  AvCodec codec(allocated(avcodec_alloc_context3(&encoder)));
+  AvCodec codec(allocated(ffmpeg().avcodec_alloc_context3(&encoder)));
   if (container.flags & AVFMT_GLOBALHEADER) codec->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   return codec;
 }
 
 bool open(AVCodecContext& codec, const char* options) {
   AVDictionary* parsed = nullptr;
-  av_dict_parse_string(&parsed, options, "=", ":", 0);
-  const int result = avcodec_open2(&codec, nullptr, &parsed);
-  av_dict_free(&parsed);
+  ffmpeg().av_dict_parse_string(&parsed, options, "=", ":", 0);
+  const int result = ffmpeg().avcodec_open2(&codec, nullptr, &parsed);
+  ffmpeg().av_dict_free(&parsed);
   return result >= 0;
 }
 
@@ -66,7 +63,7 @@ bool open(AVCodecContext& codec, const char* options) {
 const AVOutputFormat* container_of(const std::filesystem::path& path) {
   const std::string ending = ending_in_lower_case(path);
   // FFmpeg takes .m4v for a bare stream without a container.
-  return av_guess_format(nullptr, ending == ".m4v" ? ".mp4" : ending.c_str(), nullptr);
+  return ffmpeg().av_guess_format(nullptr, ending == ".m4v" ? ".mp4" : ending.c_str(), nullptr);
 }
 
 bool has_video_encoder(const AVOutputFormat& container) {
@@ -83,7 +80,7 @@ AvCodec open_video_encoder(const AVOutputFormat& container, const VideoFormat& f
     AvCodec codec = make_context(*encoder, container);
     codec->width = static_cast<int>(format.width);
     codec->height = static_cast<int>(format.height);
-    codec->framerate = av_d2q(format.frames_per_second, 1'001'000);
+    codec->framerate = ffmpeg().av_d2q(format.frames_per_second, 1'001'000);
     codec->time_base = av_inv_q(codec->framerate);
     codec->pix_fmt = candidate.format;
     // Frames that are stored out of order: AVI cannot, and others then start late.
@@ -108,7 +105,7 @@ AvCodec open_audio_encoder(const AVOutputFormat& container, int64_t samples_per_
     const AVCodec* encoder = find_encoder(candidate.name, container);
     if (!encoder || (must_not_start_early && encoder->id != AV_CODEC_ID_PCM_S16LE)) continue;
     AvCodec codec = make_context(*encoder, container);
-    av_channel_layout_default(&codec->ch_layout, 1);
+    ffmpeg().av_channel_layout_default(&codec->ch_layout, 1);
     codec->sample_rate = static_cast<int>(samples_per_second);
     codec->sample_fmt = candidate.format;
     codec->time_base = {1, codec->sample_rate};

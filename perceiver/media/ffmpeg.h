@@ -6,12 +6,7 @@
 #include <string>
 
 #include "perceiver/core/file.h"
-
-extern "C" {
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libswscale/swscale.h>
-}
+#include "perceiver/media/ffmpeg_functions.h"
 
 namespace perceiver {
 
@@ -20,20 +15,20 @@ template <auto kFree>
 struct FreeAtAddress {
   template <typename T>
   void operator()(T* object) const {
-    kFree(&object);
+    (ffmpeg().*kFree)(&object);
   }
 };
 struct FreeIo {
   void operator()(AVIOContext* io) const;  // and its buffer
 };
 struct FreeScaler {
-  void operator()(SwsContext* scaler) const { sws_freeContext(scaler); }
+  void operator()(SwsContext* scaler) const { ffmpeg().sws_freeContext(scaler); }
 };
 
-using AvCodec = std::unique_ptr<AVCodecContext, FreeAtAddress<avcodec_free_context>>;
-using AvFrame = std::unique_ptr<AVFrame, FreeAtAddress<av_frame_free>>;
-using AvPacket = std::unique_ptr<AVPacket, FreeAtAddress<av_packet_free>>;
-using AvInput = std::unique_ptr<AVFormatContext, FreeAtAddress<avformat_close_input>>;
+using AvCodec = std::unique_ptr<AVCodecContext, FreeAtAddress<&Ffmpeg::avcodec_free_context>>;
+using AvFrame = std::unique_ptr<AVFrame, FreeAtAddress<&Ffmpeg::av_frame_free>>;
+using AvPacket = std::unique_ptr<AVPacket, FreeAtAddress<&Ffmpeg::av_packet_free>>;
+using AvInput = std::unique_ptr<AVFormatContext, FreeAtAddress<&Ffmpeg::avformat_close_input>>;
 using AvIo = std::unique_ptr<AVIOContext, FreeIo>;
 using Scaler = std::unique_ptr<SwsContext, FreeScaler>;
 
@@ -86,8 +81,8 @@ class FrameReader {
   AvInput container_;
   AVStream* stream_ = nullptr;
   AvCodec codec_;
-  AvPacket packet_{allocated(av_packet_alloc())};
-  AvFrame frame_{allocated(av_frame_alloc())};
+  AvPacket packet_{allocated(ffmpeg().av_packet_alloc())};
+  AvFrame frame_{allocated(ffmpeg().av_frame_alloc())};
   bool has_decoded_ = false;
 };
 

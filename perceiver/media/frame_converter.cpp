@@ -48,27 +48,28 @@ FrameConverter::FrameConverter(std::string name, int height, int width, bool wit
   planes_->format = with_alpha ? AV_PIX_FMT_GBRAP : AV_PIX_FMT_GBRP;
   planes_->width = width;
   planes_->height = height;
-  if (av_frame_get_buffer(planes_.get(), 0) < 0) throw std::bad_alloc();
+  if (ffmpeg().av_frame_get_buffer(planes_.get(), 0) < 0) throw std::bad_alloc();
 }
 
 void FrameConverter::prepare_scaler(const AVFrame& frame) {
   const auto stored = static_cast<AVPixelFormat>(frame.format);
   const AVPixelFormat format = without_range(stored);
-  scaler_.reset(sws_getCachedContext(
+  scaler_.reset(ffmpeg().sws_getCachedContext(
       scaler_.release(), frame.width, frame.height, format, planes_->width, planes_->height,
       static_cast<AVPixelFormat>(planes_->format),
       SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
   if (!scaler_) fail("{}: cannot convert its pictures to RGB", name_);
   const bool full_range = frame.color_range == AVCOL_RANGE_JPEG || format != stored;
   // Where a file does not say, its matrix is BT.601, as FFmpeg's own tools take it.
-  sws_setColorspaceDetails(scaler_.get(), sws_getCoefficients(frame.colorspace), full_range,
-                           sws_getCoefficients(SWS_CS_DEFAULT), 1, 0, 1 << 16, 1 << 16);
+  ffmpeg().sws_setColorspaceDetails(scaler_.get(), ffmpeg().sws_getCoefficients(frame.colorspace),
+                                    full_range, ffmpeg().sws_getCoefficients(SWS_CS_DEFAULT), 1, 0,
+                                    1 << 16, 1 << 16);
 }
 
 Tensor FrameConverter::operator()(const AVFrame& frame) {
   prepare_scaler(frame);
-  sws_scale(scaler_.get(), frame.data, frame.linesize, 0, frame.height, planes_->data,
-            planes_->linesize);
+  ffmpeg().sws_scale(scaler_.get(), frame.data, frame.linesize, 0, frame.height, planes_->data,
+                     planes_->linesize);
   return to_tensor(*planes_);
 }
 

@@ -18,7 +18,7 @@ class FrameConverter {
 
   std::string name_;
   AvFrame planes_{
-      allocated(av_frame_alloc())};  // one a colour; rows are padded as the scaler likes
+      allocated(ffmpeg().av_frame_alloc())};  // one a colour; rows are padded as the scaler likes
   Scaler scaler_;
 };
 

@@ -31,11 +31,11 @@ void to_planes(const Tensor& pixels, AVFrame& planes) {
 }
 
 AvFrame picture_frame(const AVCodecContext& encoder, AVPixelFormat format) {
-  AvFrame frame(allocated(av_frame_alloc()));
+  AvFrame frame(allocated(ffmpeg().av_frame_alloc()));
   frame->format = format;
   frame->width = encoder.width;
   frame->height = encoder.height;
-  if (av_frame_get_buffer(frame.get(), 0) < 0) throw std::bad_alloc();
+  if (ffmpeg().av_frame_get_buffer(frame.get(), 0) < 0) throw std::bad_alloc();
   return frame;
 }
 
@@ -43,9 +43,9 @@ AvFrame picture_frame(const AVCodecContext& encoder, AVPixelFormat format) {
 
 Muxer::Muxer(const std::filesystem::path& path, const AVOutputFormat& container,
              const VideoFormat& format)
-    : file_(path), packet_(allocated(av_packet_alloc())), pending_(at::empty({0})) {
+    : file_(path), packet_(allocated(ffmpeg().av_packet_alloc())), pending_(at::empty({0})) {
   AVFormatContext* output = nullptr;
-  file_.check(avformat_alloc_output_context2(&output, &container, nullptr, nullptr));
+  file_.check(ffmpeg().avformat_alloc_output_context2(&output, &container, nullptr, nullptr));
   output_.reset(output);
   output_->pb = file_.io();
   output_->flags |= AVFMT_FLAG_CUSTOM_IO;
@@ -68,12 +68,12 @@ Muxer::Muxer(const std::filesystem::path& path, const AVOutputFormat& container,
     }
     audio_ = make_track(std::move(audio));
   }
-  file_.check(avformat_write_header(output_.get(), nullptr));
+  file_.check(ffmpeg().avformat_write_header(output_.get(), nullptr));
 }
 
 Muxer::Track Muxer::make_track(AvCodec encoder) {
-  AVStream* stream = allocated(avformat_new_stream(output_.get(), nullptr));
-  file_.check(avcodec_parameters_from_context(stream->codecpar, encoder.get()));
+  AVStream* stream = allocated(ffmpeg().avformat_new_stream(output_.get(), nullptr));
+  file_.check(ffmpeg().avcodec_parameters_from_context(stream->codecpar, encoder.get()));
   stream->time_base = encoder->time_base;
   stream->avg_frame_rate = encoder->framerate;
   return {std::move(encoder), stream, nullptr, 0};
@@ -83,45 +83,46 @@ void Muxer::make_picture_frames() {
   const AVCodecContext& encoder = *video_.encoder;
   video_.frame = picture_frame(encoder, encoder.pix_fmt);
   planes_ = picture_frame(encoder, AV_PIX_FMT_GBRP);
-  scaler_.reset(allocated(sws_getContext(encoder.width, encoder.height, AV_PIX_FMT_GBRP,
-                                         encoder.width, encoder.height, encoder.pix_fmt,
-                                         SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INP,
-                                         nullptr, nullptr, nullptr)));
-  sws_setColorspaceDetails(scaler_.get(), sws_getCoefficients(SWS_CS_DEFAULT), 1,
-                           sws_getCoefficients(encoder.colorspace), 0, 0, 1 << 16, 1 << 16);
+  scaler_.reset(allocated(ffmpeg().sws_getContext(
+      encoder.width, encoder.height, AV_PIX_FMT_GBRP, encoder.width, encoder.height,
+      encoder.pix_fmt, SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INP, nullptr, nullptr,
+      nullptr)));
+  ffmpeg().sws_setColorspaceDetails(scaler_.get(), ffmpeg().sws_getCoefficients(SWS_CS_DEFAULT), 1,
+                                    ffmpeg().sws_getCoefficients(encoder.colorspace), 0, 0, 1 << 16,
+                                    1 << 16);
 }
 
 void Muxer::encode(Track& track, const AVFrame* frame) {
-  file_.check(avcodec_send_frame(track.encoder.get(), frame));
+  file_.check(ffmpeg().avcodec_send_frame(track.encoder.get(), frame));
   for (;;) {
-    const int result = avcodec_receive_packet(track.encoder.get(), packet_.get());
+    const int result = ffmpeg().avcodec_receive_packet(track.encoder.get(), packet_.get());
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return;
     file_.check(result);
     if (packet_->duration == 0 && &track == &video_) packet_->duration = 1;
-    av_packet_rescale_ts(packet_.get(), track.encoder->time_base, track.stream->time_base);
+    ffmpeg().av_packet_rescale_ts(packet_.get(), track.encoder->time_base, track.stream->time_base);
     packet_->stream_index = track.stream->index;
-    file_.check(av_interleaved_write_frame(output_.get(), packet_.get()));
+    file_.check(ffmpeg().av_interleaved_write_frame(output_.get(), packet_.get()));
   }
 }
 
 void Muxer::write(const Tensor& frame) {
   to_planes(frame.cpu().contiguous(), *planes_);
   // An encoder may still hold the frame before.
-  file_.check(av_frame_make_writable(video_.frame.get()));
-  sws_scale(scaler_.get(), planes_->data, planes_->linesize, 0, planes_->height, video_.frame->data,
-            video_.frame->linesize);
+  file_.check(ffmpeg().av_frame_make_writable(video_.frame.get()));
+  ffmpeg().sws_scale(scaler_.get(), planes_->data, planes_->linesize, 0, planes_->height,
+                     video_.frame->data, video_.frame->linesize);
   video_.frame->pts = video_.at++;
   encode(video_, video_.frame.get());
 }
 
 void Muxer::encode_samples(const Tensor& samples) {
   const AVCodecContext& encoder = *audio_.encoder;
-  AvFrame frame(allocated(av_frame_alloc()));
+  AvFrame frame(allocated(ffmpeg().av_frame_alloc()));
   frame->format = encoder.sample_fmt;
   frame->nb_samples = static_cast<int>(samples.size(0));
   frame->sample_rate = encoder.sample_rate;
-  file_.check(av_channel_layout_copy(&frame->ch_layout, &encoder.ch_layout));
-  if (av_frame_get_buffer(frame.get(), 0) < 0) throw std::bad_alloc();
+  file_.check(ffmpeg().av_channel_layout_copy(&frame->ch_layout, &encoder.ch_layout));
+  if (ffmpeg().av_frame_get_buffer(frame.get(), 0) < 0) throw std::bad_alloc();
   const bool in_floats = encoder.sample_fmt != AV_SAMPLE_FMT_S16;
   at::from_blob(frame->data[0], {samples.size(0)}, in_floats ? at::kFloat : at::kShort)
       .copy_(in_floats ? samples : samples.mul(32767.0).round());
@@ -146,12 +147,13 @@ void Muxer::finish() {
     if (pending_.size(0) > 0) encode_samples(pending_);
     encode(audio_, nullptr);
   }
-  file_.check(av_write_trailer(output_.get()));
+  file_.check(ffmpeg().av_write_trailer(output_.get()));
   file_.commit();
 }
 
 std::unique_ptr<VideoSink> open_container(const std::filesystem::path& path,
                                           const VideoFormat& format) {
+  if (!video_is_built_in()) return nullptr;
   tame_ffmpeg();
   const AVOutputFormat* container = container_of(path);
   if (!container || !has_video_encoder(*container)) return nullptr;

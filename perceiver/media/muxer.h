@@ -25,7 +25,7 @@ class Muxer : public VideoSink {
     int64_t at = 0;  // its time, in frames or in samples
   };
   struct FreeOutput {
-    void operator()(AVFormatContext* output) const { avformat_free_context(output); }
+    void operator()(AVFormatContext* output) const { ffmpeg().avformat_free_context(output); }
   };
 
   Track make_track(AvCodec encoder);

@@ -9,10 +9,6 @@
 #include "perceiver/media/other_picture.h"
 #include "perceiver/media/picture_size.h"
 
-extern "C" {
-#include <libavutil/pixdesc.h>
-}
-
 namespace perceiver {
 namespace {
 
@@ -23,16 +19,16 @@ AVCodecID codec_of(std::string_view format) {
 }
 
 AvCodec decoder_of(const File& file, std::string_view format) {
-  const AVCodec* decoder = avcodec_find_decoder(codec_of(format));
+  const AVCodec* decoder = ffmpeg().avcodec_find_decoder(codec_of(format));
   if (!decoder) {
     fail("{}: {}, for which this FFmpeg has no decoder; convert it to PNG", file.name, format);
   }
-  AvCodec codec(allocated(avcodec_alloc_context3(decoder)));
+  AvCodec codec(allocated(ffmpeg().avcodec_alloc_context3(decoder)));
   codec->max_pixels = most_pixels_read;
   codec->thread_count = 1;
   // In a TIFF even a tag that FFmpeg does not know would count as a mistake.
   if (format != "TIFF") codec->err_recognition = AV_EF_EXPLODE;
-  if (avcodec_open2(codec.get(), decoder, nullptr) < 0) throw std::bad_alloc();
+  if (ffmpeg().avcodec_open2(codec.get(), decoder, nullptr) < 0) throw std::bad_alloc();
   return codec;
 }
 
@@ -41,13 +37,14 @@ AvCodec decoder_of(const File& file, std::string_view format) {
 AvFrame first_picture(const File& file, std::string_view format) {
   tame_ffmpeg();
   const AvCodec codec = decoder_of(file, format);
-  const AvPacket packet(allocated(av_packet_alloc()));
-  if (av_new_packet(packet.get(), static_cast<int>(file.bytes.size())) < 0) throw std::bad_alloc();
+  const AvPacket packet(allocated(ffmpeg().av_packet_alloc()));
+  if (ffmpeg().av_new_packet(packet.get(), static_cast<int>(file.bytes.size())) < 0)
+    throw std::bad_alloc();
   std::memcpy(packet->data, file.bytes.data(), file.bytes.size());
   packet->flags = AV_PKT_FLAG_KEY;
-  AvFrame frame(allocated(av_frame_alloc()));
-  int result = avcodec_send_packet(codec.get(), packet.get());
-  if (result >= 0) result = avcodec_receive_frame(codec.get(), frame.get());
+  AvFrame frame(allocated(ffmpeg().av_frame_alloc()));
+  int result = ffmpeg().avcodec_send_packet(codec.get(), packet.get());
+  if (result >= 0) result = ffmpeg().avcodec_receive_frame(codec.get(), frame.get());
   if (result == AVERROR(EINVAL) || result == AVERROR(ENOMEM)) {  // a size it refuses
     fail("{}: {} of more than the {} pixels that are read", file.name, format,
          most_pixels_read.load());
@@ -57,7 +54,8 @@ AvFrame first_picture(const File& file, std::string_view format) {
 }
 
 Tensor pixels_of(const std::string& name, const AVFrame& frame) {
-  const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  const AVPixFmtDescriptor* format =
+      ffmpeg().av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
   const bool with_alpha = format && (format->flags & AV_PIX_FMT_FLAG_ALPHA);
   return FrameConverter(name, frame.height, frame.width, with_alpha)(frame);
 }

@@ -8,9 +8,9 @@
 namespace perceiver {
 
 OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string()), file_(path) {
-  auto* buffer = static_cast<uint8_t*>(av_malloc(kIoBufferBytes));
-  io_.reset(allocated(avio_alloc_context(buffer, kIoBufferBytes, /*write_flag=*/1, this, nullptr,
-                                         &OutputFile::put, seek)));
+  auto* buffer = static_cast<uint8_t*>(ffmpeg().av_malloc(kIoBufferBytes));
+  io_.reset(allocated(ffmpeg().avio_alloc_context(buffer, kIoBufferBytes, /*write_flag=*/1, this,
+                                                  nullptr, &OutputFile::put, seek)));
 }
 
 template <typename Byte>
@@ -48,7 +48,7 @@ void OutputFile::check(int result) {
 }
 
 void OutputFile::commit() {
-  avio_flush(io_.get());
+  ffmpeg().avio_flush(io_.get());
   check(io_->error);
   file_.commit();
 }

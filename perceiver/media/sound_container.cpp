@@ -6,23 +6,19 @@
 #include "perceiver/media/ffmpeg.h"
 #include "perceiver/media/reading_limits.h"
 
-extern "C" {
-#include <libswresample/swresample.h>
-}
-
 namespace perceiver {
 namespace {
 
-using Converter = std::unique_ptr<SwrContext, FreeAtAddress<swr_free>>;
+using Converter = std::unique_ptr<SwrContext, FreeAtAddress<&Ffmpeg::swr_free>>;
 
 // To floats, one channel after another, at the rate it has.
 Converter make_converter(const std::string& name, AVFrame& frame) {
   SwrContext* converter = nullptr;
-  int result = swr_alloc_set_opts2(
+  int result = ffmpeg().swr_alloc_set_opts2(
       &converter, &frame.ch_layout, AV_SAMPLE_FMT_FLTP, frame.sample_rate, &frame.ch_layout,
       static_cast<AVSampleFormat>(frame.format), frame.sample_rate, 0, nullptr);
   Converter owner(converter);
-  if (result >= 0) result = swr_init(converter);
+  if (result >= 0) result = ffmpeg().swr_init(converter);
   if (result < 0) fail("{}: cannot convert its sound: {}", name, av_words(result));
   return owner;
 }
@@ -35,8 +31,8 @@ Tensor convert(SwrContext& converter, const AVFrame& frame) {
   for (int64_t i = 0; i < channels; ++i) {
     planes[i] = reinterpret_cast<uint8_t*>(samples[i].data_ptr<float>());
   }
-  swr_convert(&converter, planes.data(), frame.nb_samples,
-              const_cast<const uint8_t**>(frame.extended_data), frame.nb_samples);
+  ffmpeg().swr_convert(&converter, planes.data(), frame.nb_samples,
+                       const_cast<const uint8_t**>(frame.extended_data), frame.nb_samples);
   return samples;
 }
 

@@ -62,7 +62,7 @@ class VideoWriter {
   std::unique_ptr<State> state_;
 };
 
-// Whether this build can read and write video.
+// Whether this build can read and write video, and FFmpeg's libraries are here.
 bool video_is_built_in();
 
 // Whether the name ends as videos do: .mp4, .mkv, .mov, .avi, .webm, .mpg, .mpeg, .m4v, .gif, .ogv,

@@ -1,5 +1,6 @@
 // Linked in the place of all that needs FFmpeg's libraries, where these are not.
 #include "perceiver/core/error.h"
+#include "perceiver/media/ffmpeg_libraries.h"
 #include "perceiver/media/other_picture.h"
 #include "perceiver/media/sound_container.h"
 #include "perceiver/media/video.h"
@@ -28,6 +29,11 @@ const VideoInfo& VideoReader::info() const { TORCH_INTERNAL_ASSERT(false); }
 std::optional<Tensor> VideoReader::next() { TORCH_INTERNAL_ASSERT(false); }
 
 bool video_is_built_in() { return false; }
+
+const FfmpegLibraries& ffmpeg_libraries() {
+  static const FfmpegLibraries none = {.missing = "this build was made without FFmpeg's libraries"};
+  return none;
+}
 
 std::unique_ptr<VideoSink> open_container(const std::filesystem::path&, const VideoFormat&) {
   return nullptr;

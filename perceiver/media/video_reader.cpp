@@ -4,6 +4,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/media/ffmpeg.h"
+#include "perceiver/media/ffmpeg_libraries.h"
 #include "perceiver/media/frame_converter.h"
 #include "perceiver/media/orientation.h"
 #include "perceiver/media/picture_size.h"
@@ -19,10 +20,10 @@ namespace {
 const int32_t* display_matrix(AVStream& stream) {
 #if LIBAVFORMAT_VERSION_INT < AV_VERSION_INT(60, 15, 100)
   return reinterpret_cast<const int32_t*>(
-      av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr));
+      ffmpeg().av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr));
 #else
   const AVCodecParameters& codec = *stream.codecpar;
-  const AVPacketSideData* data = av_packet_side_data_get(
+  const AVPacketSideData* data = ffmpeg().av_packet_side_data_get(
       codec.coded_side_data, codec.nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
   return data ? reinterpret_cast<const int32_t*>(data->data) : nullptr;
 #endif
@@ -46,7 +47,7 @@ struct VideoReader::State {
     check_picture_size(reader.name(), codec.height, codec.width);
     AVStream& stream = reader.stream();
     orientation = orientation_of(stream);
-    const AVRational rate = av_guess_frame_rate(&reader.container(), &stream, nullptr);
+    const AVRational rate = ffmpeg().av_guess_frame_rate(&reader.container(), &stream, nullptr);
     info = {.height = orientation > 4 ? codec.width : codec.height,
             .width = orientation > 4 ? codec.height : codec.width,
             .frames_per_second = rate.num > 0 && rate.den > 0 ? av_q2d(rate) : 25.0,
@@ -80,6 +81,6 @@ std::optional<Tensor> VideoReader::next() {
   return upright((*state_->pixels)(*frame), state_->orientation).contiguous();
 }
 
-bool video_is_built_in() { return true; }
+bool video_is_built_in() { return !ffmpeg_libraries().version.empty(); }
 
 }  // namespace perceiver
