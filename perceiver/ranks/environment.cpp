@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "perceiver/core/error.h"
 
@@ -139,19 +140,23 @@ std::string first_host(const std::string& list) {
 std::optional<Place> place_in_environment(const Variables& variables) {
   const Reader read(variables);
   if (read.has("RANK") || read.has("WORLD_SIZE")) return of_torchrun(read);
-  std::optional<Place> place;
-  if (read.has("OMPI_COMM_WORLD_SIZE") && read.has("OMPI_COMM_WORLD_RANK")) {
-    place = of_mpirun(read, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-                      "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE");
-  } else if (read.has("PMI_SIZE") && read.has("PMI_RANK") && read.has("MPI_LOCALRANKID")) {
-    place = of_mpirun(read, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS");
-  } else if (read.has("SLURM_STEP_NUM_TASKS") && read.has("SLURM_PROCID")) {
-    // Not SLURM_NTASKS, which a job's script has, too: that is no rank.
-    place = of_srun(read);
-  }
   // A single one of these is a program that a job has started on its machine.
-  if (place && place->size == 1) place.reset();
-  return place;
+  const auto if_several = [](Place place) {
+    return place.size > 1 ? std::optional(std::move(place)) : std::nullopt;
+  };
+  if (read.has("OMPI_COMM_WORLD_SIZE") && read.has("OMPI_COMM_WORLD_RANK")) {
+    return if_several(of_mpirun(read, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"));
+  }
+  if (read.has("PMI_SIZE") && read.has("PMI_RANK") && read.has("MPI_LOCALRANKID")) {
+    return if_several(
+        of_mpirun(read, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"));
+  }
+  // Not SLURM_NTASKS, which a job's script has, too: that is no rank.
+  if (read.has("SLURM_STEP_NUM_TASKS") && read.has("SLURM_PROCID")) {
+    return if_several(of_srun(read));
+  }
+  return {};
 }
 
 std::optional<Place> place_in_environment() {

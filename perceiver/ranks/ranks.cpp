@@ -42,6 +42,7 @@ void as_one(const std::vector<Tensor>& tensors,
 }  // namespace
 
 struct Ranks::Engine {
+  c10::intrusive_ptr<c10d::Store> store;
   BackendPtr gloo, nccl;
   Watch watch;
 
@@ -61,6 +62,11 @@ template <typename Operation>
 auto Ranks::together(const Operation& operation) {
   engine_->watch.count_operation();
   at::NoGradGuard no_grad;
+  return blaming(operation);
+}
+
+template <typename Operation>
+auto Ranks::blaming(const Operation& operation) {
   try {
     return operation();
   } catch (const std::exception& e) {
@@ -92,6 +98,7 @@ std::unique_ptr<Ranks> Ranks::join(const Place& place, const RanksOptions& optio
 void Ranks::begin(const c10::intrusive_ptr<c10d::Store>& store,
                   const c10::intrusive_ptr<c10d::Store>& watched, const RanksOptions& options) {
   meet(*store, place_, options);
+  patience_ = options.patience;
   const auto part = [&](const char* name) -> c10::intrusive_ptr<c10d::Store> {
     return c10::make_intrusive<c10d::PrefixStore>(name, store);
   };
@@ -101,7 +108,8 @@ void Ranks::begin(const c10::intrusive_ptr<c10d::Store>& store,
   at.store = part("nccl");
   const bool takes_nccl = options.device.is_cuda() && options.own_device;
   const BackendPtr nccl = takes_nccl ? nccl_backend(at) : BackendPtr();
-  engine_.reset(new Engine{gloo, nccl, {watched, place_.rank, place_.size, options.on_error}});
+  engine_.reset(
+      new Engine{part("text"), gloo, nccl, {watched, place_.rank, place_.size, options.on_error}});
 }
 
 bool Ranks::sums_are_recordable() const { return engine_->nccl.defined(); }
@@ -202,8 +210,51 @@ std::vector<std::string> Ranks::gather(const std::string& text) {
   });
 }
 
-std::string Ranks::report(const std::string& message) {
-  return engine_->watch.report(fmt::format("rank {}: {}", rank(), message));
+// The server of a store takes 8 MiB at most at once.
+constexpr size_t kTextPart = 4 << 20;
+
+void Ranks::leave(const std::string& name, const std::string& text) {
+  blaming([&] {
+    const size_t parts = (text.size() + kTextPart - 1) / kTextPart;
+    for (size_t i = 0; i < parts; ++i) {
+      engine_->store->set(fmt::format("{}/{}", name, i), text.substr(i * kTextPart, kTextPart));
+    }
+    engine_->store->set(name, std::to_string(parts));
+  });
+}
+
+std::optional<std::string> Ranks::look(const std::string& name) {
+  return blaming([&]() -> std::optional<std::string> {
+    if (!engine_->store->check({name})) return {};
+    const int64_t parts = std::stoll(engine_->store->get_to_str(name));
+    std::string text;
+    for (int64_t i = 0; i < parts; ++i) {
+      text += engine_->store->get_to_str(fmt::format("{}/{}", name, i));
+    }
+    return text;
+  });
+}
+
+std::optional<std::string> Ranks::fetch(const std::string& name) {
+  std::optional<std::string> text = look(name);
+  if (!text) return {};
+  blaming([&] {
+    for (size_t i = 0; i * kTextPart < text->size(); ++i) {
+      engine_->store->deleteKey(fmt::format("{}/{}", name, i));
+    }
+    engine_->store->deleteKey(name);
+  });
+  return text;
+}
+
+void Ranks::check_alive(int64_t rank) {
+  const std::string reason = engine_->watch.reason_not_to_wait(rank);
+  if (!reason.empty()) fail("{}", reason);
+}
+
+std::string Ranks::report(const std::string& message, Blame blame) {
+  const bool names = blame == Blame::kThisRank;
+  return engine_->watch.report(names ? fmt::format("rank {}: {}", rank(), message) : message);
 }
 
 }  // namespace perceiver

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,20 +82,40 @@ class Ranks {
   // Text of every rank, by rank, on rank 0; nothing on the others.
   std::vector<std::string> gather(const std::string& text);
 
-  // Tells the others why this rank ends; they need not be in a function of this class. -> why all
-  // do: what has been told first, by whomever
-  std::string report(const std::string& message);
+  // What follows needs no other rank to call anything.
+
+  // Text for another rank, under a name of its own. It looks for it, or fetches it away: nothing,
+  // it is not there yet.
+  void leave(const std::string& name, const std::string& text);
+  std::optional<std::string> look(const std::string& name);
+  std::optional<std::string> fetch(const std::string& name);
+
+  // 0, 1, …: the same on all ranks where they ask equally often.
+  int64_t next_number() { return next_number_++; }
+
+  // Fails where there is no sense in waiting for a rank: it has ended, or hangs.
+  void check_alive(int64_t rank);
+  std::chrono::milliseconds patience() const { return patience_; }
+
+  // Tells the others why this rank ends, by its name or, where all of them are meant, without. ->
+  // why all do: what has been told first, by whomever
+  enum class Blame { kThisRank, kAll };
+  std::string report(const std::string& message, Blame blame = Blame::kThisRank);
 
  private:
   struct Engine;
   template <typename Operation>
   auto together(const Operation& operation);
+  template <typename Operation>
+  auto blaming(const Operation& operation);
   void begin(const c10::intrusive_ptr<c10d::Store>& store,
              const c10::intrusive_ptr<c10d::Store>& watched, const RanksOptions& options);
 
   explicit Ranks(const Place& place);
 
   Place place_;
+  std::chrono::milliseconds patience_ = kRankPatience;
+  int64_t next_number_ = 0;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -16,7 +16,7 @@ constexpr const char *kError = "error", *kRollCall = "roll_call";
 constexpr auto kPause = 200ms;  // between two looks at the store
 constexpr auto kTimeToAnswer = 2s;
 
-std::string here(int64_t rank) { return fmt::format("here/{}", rank); }
+std::string here(int64_t call, int64_t rank) { return fmt::format("here/{}/{}", call, rank); }
 
 std::vector<uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
@@ -53,14 +53,15 @@ Watch::~Watch() {
 
 void Watch::work() {
   try {
-    for (bool answered = false; !stopping_; std::this_thread::sleep_for(kPause)) {
+    for (int64_t answered = 0; !stopping_; std::this_thread::sleep_for(kPause)) {
       if (const std::string message = told(); !message.empty()) {
         if (on_error_) on_error_(message);
         return;
       }
-      if (answered || !store_->check({kRollCall})) continue;
-      store_->set(here(rank_), bytes_of(std::to_string(operations_)));
-      answered = true;
+      if (!store_->check({kRollCall})) continue;
+      for (const int64_t calls = store_->add(kRollCall, 0); answered < calls;) {
+        store_->set(here(++answered, rank_), bytes_of(std::to_string(operations_)));
+      }
     }
   } catch (const std::exception&) {  // the store is gone, with rank 0: the next operation says so
   }
@@ -77,12 +78,14 @@ std::string Watch::report(const std::string& message) {
   }
 }
 
-std::string Watch::absent_or_late() {
+int64_t Watch::call_roll() { return store_->add(kRollCall, 1); }
+
+std::string Watch::absent_or_late(int64_t call) {
   std::string absent, late;
   for (int64_t rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
-    const bool is_here = store_->check({here(rank)});
-    if (is_here && std::stoll(text_at(*store_, here(rank))) >= operations_) continue;
+    const bool is_here = store_->check({here(call, rank)});
+    if (is_here && std::stoll(text_at(*store_, here(call, rank))) >= operations_) continue;
     std::string& names = is_here ? late : absent;
     names += fmt::format("{}rank {}", names.empty() ? "" : ", ", rank);
   }
@@ -95,15 +98,30 @@ std::string Watch::absent_or_late() {
 // turn.
 std::string Watch::reason(const std::string& what) {
   try {
-    store_->set(kRollCall, bytes_of("1"));
+    const int64_t call = call_roll();
     const auto until = std::chrono::steady_clock::now() + kTimeToAnswer;
     while (std::chrono::steady_clock::now() < until) {
       if (const std::string message = told(); !message.empty()) return message;
       std::this_thread::sleep_for(kPause / 4);
     }
-    const std::string blamed = absent_or_late();
+    const std::string blamed = absent_or_late(call);
     const std::string message = blamed.empty() ? fmt::format("rank {}: {}", rank_, what) : blamed;
     return report(message);
+  } catch (const std::exception&) {
+    return "rank 0 has ended without a word";  // with the store
+  }
+}
+
+std::string Watch::reason_not_to_wait(int64_t rank) {
+  try {
+    const int64_t call = call_roll();
+    const auto until = std::chrono::steady_clock::now() + kTimeToAnswer;
+    while (std::chrono::steady_clock::now() < until) {
+      if (const std::string message = told(); !message.empty()) return message;
+      if (store_->check({here(call, rank)})) return "";
+      std::this_thread::sleep_for(kPause / 4);
+    }
+    return report(fmt::format("rank {} has ended without a word", rank));
   } catch (const std::exception&) {
     return "rank 0 has ended without a word";  // with the store
   }

@@ -35,10 +35,16 @@ class Watch {
   // `what` is what the operation itself says.
   std::string reason(const std::string& what);
 
+  // Why not to wait for a rank any longer: what another has said, or that this one has ended or
+  // hangs; empty: it answers. Takes up to two seconds, too.
+  std::string reason_not_to_wait(int64_t rank);
+
  private:
   void work();
-  std::string told() const;      // by another rank; empty: nothing
-  std::string absent_or_late();  // empty: all are here, as far as this one
+  std::string told() const;  // by another rank; empty: nothing
+  int64_t call_roll();       // -> its number
+  // Of that roll call; empty: all are here, as far as this one.
+  std::string absent_or_late(int64_t call);
 
   c10::intrusive_ptr<c10d::Store> store_;
   int64_t rank_, size_;
