@@ -1,0 +1,15 @@
+// Bytes in JSON (RFC 4648).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace perceiver {
+
+std::string base64_text(std::string_view bytes);
+
+// Nothing for what is none. White space and a missing '=' at the end are forgiven.
+std::optional<std::string> base64_bytes(std::string_view text);
+
+}  // namespace perceiver
