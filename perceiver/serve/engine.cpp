@@ -55,7 +55,7 @@ struct Engine::Waiting {
   }
 };
 
-Engine::Engine(EngineOptions options, std::vector<ServedModel> models, Metrics& metrics)
+Engine::Engine(EngineOptions options, std::vector<ServedModel> models, ServerMetrics& metrics)
     : options_(std::move(options)), models_(std::move(models)), metrics_(metrics) {
   thread_ = std::thread([this] { live(); });
 }

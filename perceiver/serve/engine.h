@@ -48,7 +48,7 @@ struct Work {
 class Engine {
  public:
   // Loads the models on a thread of its own; meanwhile there is none.
-  Engine(EngineOptions options, std::vector<ServedModel> models, Metrics& metrics);
+  Engine(EngineOptions options, std::vector<ServedModel> models, ServerMetrics& metrics);
   ~Engine();  // once all that waits is computed
   Engine(const Engine&) = delete;
 
@@ -85,7 +85,7 @@ class Engine {
 
   const EngineOptions options_;
   std::vector<ServedModel> models_;
-  Metrics& metrics_;
+  ServerMetrics& metrics_;
   std::atomic<State> state_ = State::kLoading;
   std::exception_ptr failure_;
 

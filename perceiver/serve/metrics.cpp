@@ -39,19 +39,19 @@ std::string Histogram::text(std::string_view name, std::string_view about) const
   return text + fmt::format("{}_sum {}\n{}_count {}\n", name, sum_, name, below);
 }
 
-Metrics::Metrics()
+ServerMetrics::ServerMetrics()
     : answer_seconds_(kSeconds),
       queue_seconds_(kSeconds),
       model_seconds_(kSeconds),
       batch_sizes_({1, 2, 4, 8, 16, 32, 64}) {}
 
-void Metrics::answered(const std::string& route, int status, double seconds) {
+void ServerMetrics::answered(const std::string& route, int status, double seconds) {
   const std::lock_guard lock(mutex_);
   ++requests_[{route, status}];
   answer_seconds_.add(seconds);
 }
 
-void Metrics::computed(int64_t requests, double seconds) {
+void ServerMetrics::computed(int64_t requests, double seconds) {
   const std::lock_guard lock(mutex_);
   model_seconds_.add(seconds);
   batch_sizes_.add(static_cast<double>(requests));
@@ -59,17 +59,17 @@ void Metrics::computed(int64_t requests, double seconds) {
   computed_ += requests;
 }
 
-void Metrics::waited(double seconds) {
+void ServerMetrics::waited(double seconds) {
   const std::lock_guard lock(mutex_);
   queue_seconds_.add(seconds);
 }
 
-double Metrics::mean_model_seconds() const {
+double ServerMetrics::mean_model_seconds() const {
   const std::lock_guard lock(mutex_);
   return computed_ == 0 ? 0.0 : model_total_ / static_cast<double>(computed_);
 }
 
-std::string Metrics::text(const Gauges& now) const {
+std::string ServerMetrics::text(const Gauges& now) const {
   const std::lock_guard lock(mutex_);
   constexpr std::string_view kRequests = "perceiver_requests_total";
   std::string text = head(kRequests, "Requests that were answered, by route and code.", "counter");

@@ -31,9 +31,9 @@ struct Gauges {
   int64_t latents = 0, latent_bytes = 0, jobs = 0;
 };
 
-class Metrics {
+class ServerMetrics {
  public:
-  Metrics();
+  ServerMetrics();
 
   void answered(const std::string& route, int status, double seconds);
   void computed(int64_t requests, double seconds);  // a pass of the model, for so many

@@ -33,7 +33,7 @@ struct ServerParts {
   explicit ServerParts(ServeOptions chosen);
 
   const ServeOptions options;
-  Metrics metrics;
+  ServerMetrics metrics;
   Engine engine;
   LatentsStore latents;
   const Samples samples;
