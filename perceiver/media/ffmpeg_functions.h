@@ -35,7 +35,7 @@ extern "C" {
   X(avformat_find_stream_info) X(avformat_free_context) X(avformat_index_get_entries_count) \
   X(avformat_index_get_entry) X(avformat_new_stream) X(avformat_open_input) \
   X(avformat_query_codec) X(avformat_write_header) \
-  X(avio_alloc_context) X(avio_context_free) X(avio_flush)
+  X(avio_alloc_context) X(avio_context_free) X(avio_flush) X(avio_size)
 // clang-format on
 #if LIBAVFORMAT_VERSION_INT < AV_VERSION_INT(60, 15, 100)
 #define PERCEIVER_FFMPEG_SIDE_DATA(X) X(av_stream_get_side_data)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "perceiver/media/media_test.h"
+#include "perceiver/media/ppm.h"
 #include "perceiver/media/reading_limits.h"
 
 namespace perceiver {
@@ -135,6 +136,11 @@ TEST(Ppm, OtherLargestValuesAreScaledTo255) {
   EXPECT_TRUE(grey("P5 3 1 15\n\x00\x08\x0f"s).equal(at::tensor({0, 136, 255}, at::kByte)));
   EXPECT_TRUE(grey("P5 2 1 65535\n\x12\x34\xff\xff"s).equal(at::tensor({0x12, 255}, at::kByte)));
   EXPECT_TRUE(grey("P5 2 1 1000\n\x01\xf4\x03\xe8"s).equal(at::tensor({128, 255}, at::kByte)));
+}
+
+TEST(Ppm, WhatIsWrittenIsReadBack) {
+  const Tensor pixels = at::arange(2 * 5 * 3, at::kByte).view({3, 2, 5});
+  EXPECT_TRUE(decode_image({"x", encode_ppm(pixels)}).equal(pixels));
 }
 
 TEST(Ppm, BrokenOnesAreNamed) {

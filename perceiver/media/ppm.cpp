@@ -1,6 +1,7 @@
 #include "perceiver/media/ppm.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -87,6 +88,14 @@ Tensor decode_ppm(const File& file) {
   }
   if (header.largest == 65535) return samples.bitwise_right_shift(8).to(at::kByte);
   return (samples.to(at::kFloat) * 255.0 / header.largest).round().to(at::kByte);
+}
+
+std::string encode_ppm(const Tensor& pixels) {
+  const Tensor rows = pixels.permute({1, 2, 0}).contiguous();
+  std::string bytes = fmt::format("P6\n{} {}\n255\n", pixels.size(2), pixels.size(1));
+  bytes.append(reinterpret_cast<const char*>(rows.const_data_ptr<uint8_t>()),
+               static_cast<size_t>(rows.numel()));
+  return bytes;
 }
 
 }  // namespace perceiver
