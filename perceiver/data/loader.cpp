@@ -37,7 +37,10 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
       ahead_(2 * std::max<int64_t>(1, options.threads)) {
   if (size_ == 0) fail("there are no examples");
   if (options.examples >= 0) {
-    end_ = (options.examples + options.batch - 1) / options.batch * options.parts;
+    const int64_t batches = (options.examples + options.batch - 1) / options.batch;
+    end_ = options.whole_batches
+               ? std::max<int64_t>(0, batches - options.rank + options.ranks - 1) / options.ranks
+               : batches * options.parts;
   }
   // This thread's number of threads is settled before a worker says one for itself, which becomes
   // the default: once inside LibTorch, and once for what is compiled here from its headers.
@@ -101,19 +104,25 @@ void Loader::work() {
   }
 }
 
-Example Loader::make(int64_t number) {
-  const int64_t begin = number / options_.parts * options_.batch;
-  const int64_t part = options_.rank + number % options_.parts * options_.ranks;
-  const int64_t all_parts = options_.parts * options_.ranks;
+Loader::Span Loader::places_of(int64_t number) const {
+  const bool whole = options_.whole_batches;
+  const int64_t batch = whole ? number * options_.ranks + options_.rank : number / options_.parts;
+  const int64_t begin = batch * options_.batch;
   int64_t end = begin + options_.batch;
   if (options_.examples >= 0) end = std::min(end, options_.examples);
+  if (whole) return {begin, end, 1};
+  const int64_t part = options_.rank + number % options_.parts * options_.ranks;
+  return {begin + part, end, options_.parts * options_.ranks};
+}
+
+Example Loader::make(int64_t number) {
+  const auto [first, end, every] = places_of(number);
   std::vector<Example> examples;
-  for (int64_t place = begin + part; place < end; place += all_parts) {
+  for (int64_t place = first; place < end; place += every) {
     if (stopping_) return {};  // nobody waits for it
     if (std::optional<Example> example = get(place)) examples.push_back(std::move(*example));
   }
   if (examples.empty()) return {};
-  const int64_t first = begin + part;
   Rng rng(options_.seed, first / size_, first % size_, kBatch);
   Example batch = dataset_.batch(examples, rng);
   if (options_.pinned) {

@@ -23,6 +23,8 @@ struct LoaderOptions {
   // processes has elements p, p + P, …, and process r parts r, r + ranks, …. Where a batch is
   // smaller than P, some have no arrays.
   int64_t rank = 0, ranks = 1, parts = 1;
+  // In place of that it has batches rank, rank + ranks, … whole, each in one part, from the first.
+  bool whole_batches = false;
   uint64_t seed = 0;
   bool shuffle = true;  // each epoch in an order of its own; a dataset may have its own
   int64_t threads = 1;
@@ -58,6 +60,10 @@ class Loader {
 
  private:
   void work();
+  struct Span {
+    int64_t begin, end, every;
+  };
+  Span places_of(int64_t number) const;  // of the examples of a part
   Example make(int64_t number);
   std::optional<Example> get(int64_t place);  // nothing: left out
   int64_t index_at(int64_t epoch, int64_t place);

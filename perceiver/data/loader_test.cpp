@@ -56,6 +56,25 @@ TEST(Loader, ProcessesShareEachBatchElementByElement) {
   }
 }
 
+TEST(Loader, OrProcessesHaveWholeBatchesInTurn) {
+  const Numbers numbers(17);
+  const LoaderOptions alone{.batch = 3, .shuffle = false, .examples = 17};
+  for (const int64_t ranks : {2, 4, 8}) {
+    std::vector<std::unique_ptr<Loader>> of;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      LoaderOptions options = alone;
+      options.rank = rank, options.ranks = ranks, options.whole_batches = true;
+      of.push_back(std::make_unique<Loader>(numbers, options));
+    }
+    Loader one(numbers, alone);
+    for (int64_t batch = 0; !one.done(); ++batch) {
+      ASSERT_FALSE(of[batch % ranks]->done());
+      EXPECT_TRUE(of[batch % ranks]->next().at("x").equal(one.next().at("x"))) << batch;
+    }
+    for (const auto& loader : of) EXPECT_TRUE(loader->done());
+  }
+}
+
 TEST(Loader, AProcessHasItsShareOfABatchInPartsThatAllProcessesCountTogether) {
   const Numbers numbers(7);
   const Tensor all = batches(numbers, {.batch = 5, .seed = 5}, 20);

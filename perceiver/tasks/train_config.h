@@ -41,6 +41,7 @@ struct TrainConfig {
   Precision dtype = Precision::kFloat32;
   bool recompute = false;
   bool graph = true;
+  bool shard_optimizer = false;
   double label_smoothing = 0.0;
   Unreadable unreadable = Unreadable::kStop;
   std::string from = "";
@@ -93,6 +94,11 @@ void fields(Visitor& visit, TrainConfig& c) {
       {"recompute", "Whether activations are computed again in the backward pass, to save memory"},
       c.recompute);
   visit({"graph", "Whether a GPU records a pass once and replays it; not with recompute"}, c.graph);
+  visit(
+      {"shard_optimizer",
+       "Whether each of several processes (--ranks) keeps the optimiser's state of a share of the "
+       "tensors alone, to save memory"},
+      c.shard_optimizer);
   visit({"label_smoothing", "Share of the truth spread over all classes, in tasks with classes"},
         c.label_smoothing, between(0.0, 1.0));
   visit({"unreadable", "What becomes of an example that cannot be read"}, c.unreadable);

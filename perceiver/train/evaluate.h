@@ -20,9 +20,12 @@ struct EvaluateOptions {
   std::function<void(int64_t done, int64_t all)> progress = {};
   std::function<void()> waiting = {};                               // as the loader's
   std::function<void(const std::string& message)> unreadable = {};  // as the loader's; left out
-  // Shown each batch and what was measured of it: the state of an evaluator that saw it alone.
+  // Shown each batch and what was measured of it: the state of an evaluator that saw it alone. Of
+  // several ranks, the first one is shown all in the end.
   std::function<void(const Example& batch, const TensorMap& state)> measured = {};
-  Ranks* ranks = nullptr;  // that share the work; null: this process does all of it
+  // That share the work, a batch each in turn, and come to the same to the bit as one process.
+  // Null: this one does all of it.
+  Ranks* ranks = nullptr;
 };
 
 struct Evaluation {

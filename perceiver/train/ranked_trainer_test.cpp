@@ -122,19 +122,85 @@ TEST_F(RankedTrainerTest, WhatOneRankDropsAllDrop) {
   }
 }
 
-TEST_F(RankedTrainerTest, AnEvaluationOfRanksIsThatOfOne) {
-  std::vector<Model> of = models(4, {"eval.batch=5"});
+TEST_F(RankedTrainerTest, AnEvaluationOfRanksIsThatOfOneBitForBit) {
+  std::vector<Model> of = models(4, {"eval.batch=2"});
   const auto held_out = [&](Model& model) { return model.task->training()->dataset(Split::kEval); };
-  const Evaluation one = evaluate(*of[3].task, *held_out(of[3]), {});
+  using Batches = std::vector<std::pair<Example, TensorMap>>;
+  const auto keep_in = [](Batches& batches) {
+    return [&](const Example& batch, const TensorMap& state) { batches.push_back({batch, state}); };
+  };
+  Batches seen;
+  const Evaluation one = evaluate(*of[3].task, *held_out(of[3]), {.measured = keep_in(seen)});
+  ASSERT_GT(seen.size(), 3u);
   as_ranks(3, [&](Ranks& ranks) {
     Model& model = of[ranks.rank()];
-    const Evaluation shared = evaluate(*model.task, *held_out(model), {.ranks = &ranks});
+    Batches all;
+    const Evaluation shared =
+        evaluate(*model.task, *held_out(model), {.measured = keep_in(all), .ranks = &ranks});
     EXPECT_EQ(shared.examples, one.examples);
-    EXPECT_EQ(shared.figures.size(), ranks.is_first() ? one.figures.size() : 0);
-    for (const auto& [name, value] : shared.figures) {
-      EXPECT_NEAR(value, one.figures.at(name), 1e-6 * std::abs(value)) << name;
+    EXPECT_EQ(shared.figures, ranks.is_first() ? one.figures : decltype(one.figures)());
+    ASSERT_EQ(all.size(), ranks.is_first() ? seen.size() : 0);
+    for (size_t i = 0; i < all.size(); ++i) {
+      for (const auto& [name, array] : seen[i].first) {
+        EXPECT_TRUE(array.equal(all[i].first.at(name))) << i << " " << name;
+      }
+      for (const auto& [name, state] : seen[i].second) {
+        EXPECT_TRUE(state.equal(all[i].second.at(name))) << i << " " << name;
+      }
     }
   });
+}
+
+// Each keeps a share of the optimiser's state; losses and checkpoints are those of ranks that keep
+// all of it, and any number of ranks goes on from them.
+TEST_F(RankedTrainerTest, ASharedOptimizerIsOneThatIsNot) {
+  for (const std::string optimizer : {"adamw", "lamb"}) {
+    const std::vector<std::string> whole = {"train.batch=6", "train.clip=0.5", "train.average=0.9",
+                                            "train.steps=10",
+                                            fmt::format("train.optimizer={}", optimizer)};
+    std::vector<std::string> shared = whole;
+    shared.push_back("train.shard_optimizer=true");
+    const std::vector<double> undisturbed = losses_of(2, whole);
+    EXPECT_EQ(losses_of(2, shared), undisturbed);
+    EXPECT_EQ(losses_of(1, shared), losses_alone(whole));
+    if (optimizer == "adamw") continue;
+
+    const auto folder_of = [&](const std::string& name) { return folder / optimizer / name; };
+    std::filesystem::create_directories(folder / optimizer);
+    for (const bool shares : {false, true}) {
+      std::vector<Model> begins = models(2, shares ? shared : whole);
+      as_ranks(2, [&](Ranks& ranks) {
+        const auto path = folder_of(shares ? "shared" : "whole");
+        RunFolder run =
+            ranks.is_first() ? RunFolder::create(path, "", "") : RunFolder::of_another(path);
+        int steps = 0;
+        Trainer trainer(begins[ranks.rank()],
+                        {.stop = [&] { return ++steps == 6 ? 2 : 0; }, .ranks = &ranks});
+        EXPECT_EQ(trainer.run(run), 2);
+      });
+    }
+    EXPECT_EQ(read_file(folder_of("shared") / "last" / "state.safetensors").bytes,
+              read_file(folder_of("whole") / "last" / "state.safetensors").bytes);
+
+    for (const int64_t size : {1, 2, 3}) {
+      const auto path = folder_of(std::to_string(size));
+      std::filesystem::copy(folder_of("shared"), path, std::filesystem::copy_options::recursive);
+      std::vector<Model> goes_on = models(size, shared);
+      std::vector<double> rest;
+      as_ranks(size, [&](Ranks& ranks) {
+        TrainerOptions options{.ranks = &ranks};
+        if (ranks.is_first()) {
+          options.stepped = [&](const StepReport& r) { rest.push_back(r.figures.at("loss")); };
+        }
+        Trainer trainer(goes_on[ranks.rank()], options);
+        if (ranks.is_first()) trainer.resume(*find_checkpoint(path));
+        RunFolder run = ranks.is_first() ? RunFolder::resume(path, 6) : RunFolder::of_another(path);
+        EXPECT_EQ(trainer.run(run), 0);
+      });
+      expect_near(rest, {undisturbed.begin() + 6, undisturbed.end()});
+      EXPECT_TRUE(size != 2 || std::equal(rest.begin(), rest.end(), undisturbed.begin() + 6));
+    }
+  }
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 #include "perceiver/core/memory.h"
 #include "perceiver/nn/module_tensors.h"
 #include "perceiver/nn/recompute.h"
-#include "perceiver/optim/adamw.h"
-#include "perceiver/optim/lamb.h"
 #include "perceiver/optim/schedule.h"
 #include "perceiver/train/buffers_before.h"
 #include "perceiver/train/dropped.h"
@@ -104,18 +102,12 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
   if (norms_) std::ranges::copy(norms_->statistics(), std::back_inserter(leaves_));
   gradients_.resize(leaves_.size());
   sums_.resize(leaves_.size());
+  if (options.ranks != nullptr && options.device.is_cpu())
+    buckets_.emplace(leaves_, *options.ranks);
   if (config_.average > 0.0) {
     average_ = std::make_unique<WeightAverage>(parameters, config_.average);
   }
-  const OptimizerOptions rule = {.beta1 = config_.beta1,
-                                 .beta2 = config_.beta2,
-                                 .epsilon = config_.epsilon,
-                                 .weight_decay = config_.weight_decay};
-  if (config_.optimizer == OptimizerKind::kLamb) {
-    optimizer_ = std::make_unique<Lamb>(std::move(parameters), rule);
-  } else {
-    optimizer_ = std::make_unique<AdamW>(std::move(parameters), rule);
-  }
+  optimizer_ = std::make_unique<SharedOptimizer>(std::move(parameters), config_, options_.ranks);
 }
 
 // Ranks have as many parts each, none larger than the config wants it.
@@ -155,16 +147,21 @@ void Trainer::resume(const Checkpoint& checkpoint) {
     fail("{}: was trained on other classes than data.train has; its labels.txt names them",
          checkpoint.folder.string());
   }
+  std::string missing = optimizer_->take_state(checkpoint.tensors);
   at::NoGradGuard no_grad;
-  for (auto& [name, tensor] : state()) {
+  for (auto& [name, tensor] : average_state()) {
     const auto found = checkpoint.tensors.find(name);
-    if (found == checkpoint.tensors.end()) {
-      fail(
-          "{}: has no state '{}'; resume with the optimiser, the average and the frozen parts of "
-          "before",
-          checkpoint.folder.string(), name);
+    if (found != checkpoint.tensors.end()) {
+      tensor.copy_(found->second);
+    } else {
+      missing = name;
     }
-    tensor.copy_(found->second);
+  }
+  if (!missing.empty()) {
+    fail(
+        "{}: has no state '{}'; resume with the optimiser, the average and the frozen parts of "
+        "before",
+        checkpoint.folder.string(), missing);
   }
   optimizer_->set_steps(checkpoint.step);
   step_ = saved_at_ = checkpoint.step;
@@ -190,7 +187,8 @@ double Trainer::learning_rate() const {
 // little more itself.
 StepMemory Trainer::step_memory() {
   StepMemory memory;
-  for (const auto& [name, tensor] : state()) memory.fixed += bytes_of(tensor);
+  for (const auto& [name, tensor] : optimizer_->own_state()) memory.fixed += bytes_of(tensor);
+  for (const auto& [name, tensor] : average_state()) memory.fixed += bytes_of(tensor);
   for (const Tensor& parameter : trained_) {
     memory.fixed += bytes_of(parameter) * (num_parts_ > 1 ? 2 : 1);  // gradients
   }

@@ -10,7 +10,7 @@
 
 #include "perceiver/data/loader.h"
 #include "perceiver/nn/narrow_weights.h"
-#include "perceiver/optim/optimizer.h"
+#include "perceiver/ranks/gradient_buckets.h"
 #include "perceiver/ranks/ranks.h"
 #include "perceiver/tasks/training.h"
 #include "perceiver/train/checkpoint.h"
@@ -18,6 +18,7 @@
 #include "perceiver/train/meter.h"
 #include "perceiver/train/recorded_pass.h"
 #include "perceiver/train/run_folder.h"
+#include "perceiver/train/shared_optimizer.h"
 #include "perceiver/train/step_memory.h"
 #include "perceiver/train/weight_average.h"
 #include "perceiver/train/whole_batch_norm.h"
@@ -103,6 +104,7 @@ class Trainer {
   Loss passes();  // of a step
   void refresh_narrow_weights();
   void take_gradients(const std::vector<Tensor>& made, bool first);
+  Loss passes_of_ranks(const std::vector<Example>& parts);
   void sum_over_ranks(const std::vector<Tensor>& tensors);
   void begin_as_the_first();
   int64_t most_of_all(int64_t value) const;
@@ -113,7 +115,7 @@ class Trainer {
   void check_finite(const Step& result, const RunFolder& folder) const;
   void evaluate_and_keep_best(RunFolder& folder);
   void sign(const RunFolder& folder) const;  // the model: whose weights it has from now on
-  NamedTensors state() const;                // what a checkpoint holds beside the weights
+  NamedTensors average_state() const;        // what a checkpoint holds of it
   void save(const RunFolder& folder);
 
   Model& model_;
@@ -127,12 +129,13 @@ class Trainer {
   std::vector<Tensor> gradients_;  // of leaves_, in a step
   // Over a step's passes. Where that is one pass, zeros, of leaves_ that it does not reach.
   std::vector<Tensor> sums_;
-  std::optional<WholeBatchNorm> norms_;  // nothing where a batch is one pass
+  std::optional<WholeBatchNorm> norms_;     // nothing where a batch is one pass
+  std::optional<GradientBuckets> buckets_;  // of leaves_, of ranks on CPUs
   NarrowWeights narrow_weights_;
   std::vector<Tensor> weights_;   // all parameters, also frozen ones
   int64_t weights_version_ = -1;  // that narrow_weights_ knows
   RecordedPass recorded_pass_{[this](const Example& part) { return pass(part); }};
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<SharedOptimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: not wanted
   std::unique_ptr<Dataset> examples_, held_out_;
   std::unique_ptr<Loader> loader_;

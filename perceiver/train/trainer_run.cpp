@@ -96,9 +96,10 @@ void Trainer::begin_as_the_first() {
   if (numbers[3].item<int64_t>() != 0) best_ = best.item<double>();
   options_.ranks->broadcast(weights_);
   options_.ranks->broadcast(task_.model().buffers());
-  std::vector<Tensor> tensors;
-  for (const auto& [name, tensor] : state()) tensors.push_back(tensor);
-  options_.ranks->broadcast(tensors);
+  optimizer_->spread_state();
+  std::vector<Tensor> averages;
+  for (const auto& [name, tensor] : average_state()) averages.push_back(tensor);
+  options_.ranks->broadcast(averages);
   optimizer_->set_steps(step_);
 }
 
@@ -201,18 +202,18 @@ void Trainer::sign(const RunFolder& folder) const {
   model_.origin.began_as = config_.from;
 }
 
-NamedTensors Trainer::state() const {
-  NamedTensors state = optimizer_->state();
-  if (average_) std::ranges::move(average_->state(), std::back_inserter(state));
-  return state;
+NamedTensors Trainer::average_state() const {
+  return average_ ? average_->state() : NamedTensors();
 }
 
 void Trainer::save(const RunFolder& folder) {
   saved_at_ = step_;
+  NamedTensors state = optimizer_->gather_state();
   if (!is_first()) return;
+  std::ranges::move(average_state(), std::back_inserter(state));
   sign(folder);
   save_last(folder.path(), model_,
-            {.step = step_, .best = best_, .unevaluated = unevaluated_, .tensors = state()});
+            {.step = step_, .best = best_, .unevaluated = unevaluated_, .tensors = state});
   if (!average_ || held_out_) return;
   // Nothing tells which average is best: the newest can be used too.
   const WeightAverage::Scope averaged(average_.get());

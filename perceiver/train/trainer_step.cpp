@@ -136,10 +136,31 @@ Loss Trainer::all_passes(const std::vector<Example>& parts) {
     // saving, and are the same on whatever rank.
     at::manual_seed(scramble(scramble(config_.seed) + step_) + rank() + i * num_ranks());
     refresh_narrow_weights();
+    if (buckets_ && i == num_parts_ - 1) buckets_->begin_last_pass();
     const auto [loss, made] = records ? recorded_pass_(part) : pass(part);
-    take_gradients(made, i == 0);
+    if (!buckets_) take_gradients(made, i == 0);
     all = i == 0 ? loss : Loss{all.sum + loss.sum, all.weight + loss.weight};
   }
+  return all;
+}
+
+// -> sums over all ranks, as the gradients are. On a CPU those travel while the pass goes on.
+Loss Trainer::passes_of_ranks(const std::vector<Example>& parts) {
+  Loss all;
+  if (buckets_) buckets_->begin();
+  drop_together(options_.ranks, [&] {
+    try {
+      all = all_passes(parts);
+    } catch (const Dropped&) {
+      if (buckets_) buckets_->finish();  // the others wait for what it sends
+      throw;
+    }
+    if (buckets_) gradients_ = buckets_->finish();
+  });
+  all = {all.sum.clone(), all.weight.clone()};  // a task may have use for its own
+  std::vector<Tensor> sums = buckets_ ? std::vector<Tensor>() : gradients_;
+  sums.insert(sums.end(), {all.sum, all.weight});
+  sum_over_ranks(sums);
   return all;
 }
 
@@ -154,14 +175,7 @@ Loss Trainer::passes() {
     at::NoGradGuard no_grad;
     norms_->count([&] { pass_to_norm(parts); }, [&](const auto& t) { sum_over_ranks(t); });
   }
-  Loss all;
-  drop_together(options_.ranks, [&] { all = all_passes(parts); });
-  if (options_.ranks != nullptr) {
-    all = {all.sum.clone(), all.weight.clone()};  // a task may have use for its own
-    std::vector<Tensor> sums = gradients_;
-    sums.insert(sums.end(), {all.sum, all.weight});
-    sum_over_ranks(sums);
-  }
+  const Loss all = options_.ranks ? passes_of_ranks(parts) : all_passes(parts);
   if (norms_ && !norms_->empty())
     norms_->send_back(gradients_, [&] { return gradients_of_norm(parts); });
   for (size_t i = 0; i < trained_.size(); ++i) trained_[i].mutable_grad() = gradients_[i];
