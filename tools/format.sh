@@ -11,7 +11,7 @@ mode=(--dry-run --Werror)
 [[ ${1:-} != -i ]] || mode=(-i)
 
 folders=()
-for folder in perceiver cli tests bench; do
+for folder in perceiver cli python tests bench; do
   [[ ! -d $folder ]] || folders+=("$folder")
 done
 find "${folders[@]}" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |

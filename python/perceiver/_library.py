@@ -40,7 +40,7 @@ def call(function, *arguments):
     try:
         return function(*arguments)
     except RuntimeError as error:
-        raise Error(str(error).strip()) from None
+        raise Error(str(error).strip().split("\n")[0]) from None
 
 
 def attention(q, k, v, kv_mask=None):

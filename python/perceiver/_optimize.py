@@ -83,8 +83,8 @@ class _Forward:
                     return None
                 given["inputs"] = given.pop(name)
         config = self.model.config
-        asks = any(value not in (None, False) for name, value in given.items()
-                   if name not in _TAKEN and name not in ("self", *_SYNONYMS))
+        asks = any(value is not None and value is not False for name, value in given.items()
+                   if name not in ("self", *_TAKEN, *_SYNONYMS))
         if asks or config.output_attentions or config.output_hidden_states:
             return None
         if not self.computes(given) or self.needs_gradients(given["inputs"]):
@@ -168,8 +168,10 @@ def optimize(model):
     change. In training mode, where gradients are wanted, and for what only transformers computes
     (labels, attentions, hidden states) transformers computes. restore() undoes it.
     """
-    if type(model).forward is not _class_of(model).forward:
-        raise Error(f"{type(model).__name__} has a forward() of its own, which would not be called")
+    theirs = type(model).forward is _class_of(model).forward
+    if not theirs or not isinstance(vars(model).get("forward"), (_Forward, type(None))):
+        raise Error(f"the model, a {type(model).__name__}, has a forward() of its own, which would "
+                    "not be called")
     forward = _Forward(model)
     forward.borrow()
     model.forward = forward

@@ -1,0 +1,3 @@
+from perceiver_program import main
+
+main()
