@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 # WERROR=ON makes warnings errors; unset, the build folder keeps what it has.
 SETTINGS := $(if $(WERROR),-DPERCEIVER_WERROR=$(WERROR))
 
-.PHONY: perceiver all demo test peers compare results install format clean help configure
+.PHONY: perceiver all demo test peers compare wheel results install format clean help configure
 
 perceiver: configure  ## build/perceiver (the default)
 	@cmake --build $(BUILD) -j $(JOBS) --target perceiver
@@ -30,6 +30,9 @@ compare: perceiver  ## time beside transformers; COMPARE='flow --device cuda': w
 
 results: perceiver  ## draw docs/results.md from experiments/rows
 	@$(BUILD)/perceiver paper --results docs
+
+wheel: configure  ## the Python package: build/wheel/*.whl
+	@JOBS=$(JOBS) tools/wheel.sh
 
 install: SETTINGS += -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 install: all  ## install to PREFIX (/usr/local)

@@ -1,4 +1,4 @@
-"""The command `perceiver`: runs the program that lies in the package, without loading torch here."""
+"""The command `perceiver`: runs the program that lies in the package. torch is not loaded here."""
 
 import os
 import sys

@@ -150,8 +150,8 @@ class Model:
 
     def query(self, latents, *, pixels=None, box=None, frames=None, seconds=None, words=None,
               tasks=None, label=False, top=5):
-        """Any outputs of latents: pixels [(x, y), …] and a box (x0, y0, x1, y1) from 0, frames and
-        words from 1, seconds (from, to), tasks by name, the label. Without any: what is usual.
+        """Any outputs of latents: pixels [(x, y), …] and a box (x0, y0, x1, y1) from 0, frames
+        and words from 1, seconds (from, to), tasks by name, the label. Without any: what is usual.
         """
         if not isinstance(latents, Latents):
             raise TypeError(f"latents are {type(latents).__name__}, expected what encode() gave, "

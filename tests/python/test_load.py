@@ -179,7 +179,8 @@ def test_encode_a_clip(clips, kind):
 
 def test_own_arrays(tmp_path, kind):
     array, made = kind
-    subprocess.run([sys.executable, "-m", "perceiver", "new", "points", tmp_path / "my"], check=True)
+    subprocess.run([sys.executable, "-m", "perceiver", "new", "points", tmp_path / "my"],
+                   check=True)
     config = next((tmp_path / "my").glob("*.toml"))
     run = tmp_path / "run"
     subprocess.run([sys.executable, "-m", "perceiver", "train", config, "-o", run, "-q",
