@@ -16,9 +16,11 @@ void add_attend_command(CLI::App& app);
 void add_autoencode_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_classify_command(CLI::App& app);
+void add_completion_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_demo_command(CLI::App& app);
+void add_doctor_command(CLI::App& app);
 void add_encode_command(CLI::App& app);
 void add_data_flow_command(CLI::App& data);  // "data flow"
 void add_eval_command(CLI::App& app);
@@ -31,6 +33,7 @@ void add_query_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_sweep_command(CLI::App& app);
 void add_train_command(CLI::App& app);
+void add_version_command(CLI::App& app);
 
 // A subcommand whose help starts with examples.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description,

@@ -16,45 +16,9 @@ namespace {
 
 constexpr size_t kNarrowest = 40, kWidest = 120;  // between them lines can be read
 
-// What stands for the value of an option that takes a text. An option's name means the same in
-// every verb.
-std::string placeholder(const CLI::Option& option) {
-  static const std::map<std::string, std::string> known = {{"--attention", "KERNEL"},
-                                                           {"--backgrounds", "FOLDER"},
-                                                           {"--box", "X0,Y0,X1,Y1"},
-                                                           {"--consistency", "PATH"},
-                                                           {"--cutouts", "FOLDER"},
-                                                           {"--data", "PATH"},
-                                                           {"--device", "DEVICE"},
-                                                           {"--error-picture", "PATH"},
-                                                           {"--frames", "LIST"},
-                                                           {"--freeze", "PATTERN"},
-                                                           {"--from", "MODEL"},
-                                                           {"--ground-truth", "PATH"},
-                                                           {"--io", "FILE"},
-                                                           {"--model", "MODEL"},
-                                                           {"--models", "FOLDER"},
-                                                           {"--new-head", "PATTERN"},
-                                                           {"--output", "PATH"},
-                                                           {"--pixels", "X,Y ..."},
-                                                           {"--resume", "RUN"},
-                                                           {"--seconds", "A-B"},
-                                                           {"--show", "FILE"},
-                                                           {"--size", "WIDTHxHEIGHT"},
-                                                           {"--tasks", "LIST"},
-                                                           {"--words", "LIST"},
-                                                           {"--sweep", "inputs|outputs|latents"}};
-  const std::string type = option.get_type_name();
-  // The parser joins the type and what a check calls a good value: "INT:N".
-  if (const size_t colon = type.find(':'); colon != type.npos) return type.substr(colon + 1);
-  const auto found = known.find(option.get_name());
-  return found == known.end() ? type : found->second;
-}
-
 std::string flags_and_value(const CLI::Option& option) {
-  std::string names = option.get_name(false, true);
-  if (const size_t comma = names.find(','); comma != names.npos) names.insert(comma + 1, " ");
-  return option.get_type_size() == 0 ? names : names + " " + placeholder(option);
+  const std::string names = fmt::format("{}", fmt::join(option_flags(option), ", "));
+  return option.get_type_size() == 0 ? names : names + " " + option_value(option);
 }
 
 std::string names_of(const std::set<CLI::Option*>& options) {
@@ -62,16 +26,6 @@ std::string names_of(const std::set<CLI::Option*>& options) {
   for (const CLI::Option* option : options) names.push_back(option->get_name());
   std::sort(names.begin(), names.end());
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string meaning_of(const CLI::Option& option) {
-  std::string meaning = option.get_description();
-  const bool has_default = option.get_type_size() != 0 && !option.get_default_str().empty();
-  if (has_default) meaning += "; default: " + option.get_default_str();
-  if (option.get_required() && option.nonpositional()) meaning += "; must be given";
-  if (!option.get_needs().empty()) meaning += "; needs " + names_of(option.get_needs());
-  if (!option.get_excludes().empty()) meaning += "; not with " + names_of(option.get_excludes());
-  return meaning;
 }
 
 // A command on lines that a shell reads as one: it is broken at spaces outside of quotes.
@@ -109,6 +63,57 @@ size_t terminal_width() {
     width = size.ws_col;
   }
   return std::clamp(width, kNarrowest, kWidest);
+}
+
+std::string option_value(const CLI::Option& option) {
+  if (option.get_type_size() == 0) return "";
+  static const std::map<std::string, std::string> known = {{"--attention", "KERNEL"},
+                                                           {"--backgrounds", "FOLDER"},
+                                                           {"--box", "X0,Y0,X1,Y1"},
+                                                           {"--consistency", "PATH"},
+                                                           {"--cutouts", "FOLDER"},
+                                                           {"--data", "PATH"},
+                                                           {"--device", "DEVICE"},
+                                                           {"--error-picture", "PATH"},
+                                                           {"--frames", "LIST"},
+                                                           {"--freeze", "PATTERN"},
+                                                           {"--from", "MODEL"},
+                                                           {"--ground-truth", "PATH"},
+                                                           {"--io", "FILE"},
+                                                           {"--model", "MODEL"},
+                                                           {"--models", "FOLDER"},
+                                                           {"--new-head", "PATTERN"},
+                                                           {"--output", "PATH"},
+                                                           {"--pixels", "X,Y ..."},
+                                                           {"--resume", "RUN"},
+                                                           {"--seconds", "A-B"},
+                                                           {"--show", "FILE"},
+                                                           {"--size", "WIDTHxHEIGHT"},
+                                                           {"--tasks", "LIST"},
+                                                           {"--words", "LIST"},
+                                                           {"--sweep", "inputs|outputs|latents"}};
+  const std::string type = option.get_type_name();
+  // The parser joins the type and what a check calls a good value: "INT:N".
+  if (const size_t colon = type.find(':'); colon != type.npos) return type.substr(colon + 1);
+  const auto found = known.find(option.get_name());
+  return found == known.end() ? type : found->second;
+}
+
+std::vector<std::string> option_flags(const CLI::Option& option) {
+  std::vector<std::string> flags;
+  for (const std::string& letter : option.get_snames()) flags.push_back("-" + letter);
+  for (const std::string& name : option.get_lnames()) flags.push_back("--" + name);
+  return flags;
+}
+
+std::string option_meaning(const CLI::Option& option) {
+  std::string meaning = option.get_description();
+  const bool has_default = option.get_type_size() != 0 && !option.get_default_str().empty();
+  if (has_default) meaning += "; default: " + option.get_default_str();
+  if (option.get_required() && option.nonpositional()) meaning += "; must be given";
+  if (!option.get_needs().empty()) meaning += "; needs " + names_of(option.get_needs());
+  if (!option.get_excludes().empty()) meaning += "; not with " + names_of(option.get_excludes());
+  return meaning;
 }
 
 std::string argument_name(const CLI::Option& argument) {
@@ -151,7 +156,7 @@ std::string Help::make_subcommand(const CLI::App* verb) const {
 
 std::string Help::make_option(const CLI::Option* option, bool is_positional) const {
   return entry(is_positional ? argument_name(*option) : flags_and_value(*option),
-               meaning_of(*option));
+               option_meaning(*option));
 }
 
 std::string Help::make_footer(const CLI::App* app) const {

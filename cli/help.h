@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace perceiver {
 
@@ -28,6 +29,15 @@ class Help : public CLI::Formatter {
 
   size_t width_;
 };
+
+std::vector<std::string> option_flags(const CLI::Option& option);  // "-m", "--model"
+
+// What stands for the value of an option that takes one: "MODEL", "N", "float32|bfloat16". An
+// option's name means the same in every verb.
+std::string option_value(const CLI::Option& option);
+
+// Its description, and what it is when it is not given, and what it goes with.
+std::string option_meaning(const CLI::Option& option);
 
 // How an argument without a dash is called: "INPUTS...", "[TEXT]".
 std::string argument_name(const CLI::Option& argument);

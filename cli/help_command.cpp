@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/man_page.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/names.h"
 
@@ -15,10 +16,17 @@ void add_help_command(CLI::App& app) {
       add_command(app, "help", "Show what a verb does, with examples and all options",
                   "  perceiver help\n"
                   "  perceiver help fill\n"
-                  "  perceiver help data flow");
+                  "  perceiver help data flow\n"
+                  "  perceiver help --man > perceiver.1");
   auto words = std::make_shared<std::vector<std::string>>();
-  command->add_option("verb", *words, "The verb; default: a list of all of them");
-  command->callback([&app, words] {
+  auto man = std::make_shared<bool>(false);
+  CLI::Option* of = command->add_option("verb", *words, "The verb; default: a list of all of them");
+  command->add_flag("--man", *man, "Print all of it as a manual page, for man")->excludes(of);
+  command->callback([&app, words, man] {
+    if (*man) {
+      fmt::print("{}", man_page(all_verbs(app)));
+      return;
+    }
     const CLI::App* verb = &app;
     std::string name = app.get_name();
     for (const std::string& word : *words) {

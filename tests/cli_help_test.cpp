@@ -13,11 +13,11 @@ using Json = nlohmann::json;
 
 const std::vector<std::string>& verbs() {
   static const std::vector<std::string> all = {
-      "demo",   "fill",    "classify", "flow",      "autoencode",
-      "encode", "query",   "attend",   "train",     "sweep",
-      "eval",   "new",     "data",     "data flow", "data sentencepiece",
-      "run",    "convert", "models",   "inspect",   "bench",
-      "paper",  "help",    "version"};
+      "demo",   "fill",  "classify", "flow",      "autoencode",
+      "encode", "query", "attend",   "train",     "sweep",
+      "eval",   "new",   "data",     "data flow", "data sentencepiece",
+      "run",    "serve", "convert",  "models",    "inspect",
+      "bench",  "paper", "help",     "version"};
   return all;
 }
 
@@ -81,6 +81,59 @@ TEST(CliModels, ListsWhatIsHereWhatIsNotAndTheConfigs) {
     EXPECT_GT(config["parameters"], 0) << config;
     EXPECT_TRUE(std::filesystem::exists(config["path"].get<std::string>())) << config;
   }
+}
+
+TEST(CliModels, SaysWhereAModelIsFromItsSizeAndItsScore) {
+  const Json document = Json::parse(run("models --json").out);
+  ASSERT_GE(document["models"].size(), 3U);
+  for (const Json& model : document["models"]) {
+    if (model["from"] != "shipped") continue;
+    EXPECT_GT(model["bytes"], 1'000'000) << model;
+    EXPECT_NE(model["score"], "") << model;
+  }
+  const std::string listed = run("models").out;
+  EXPECT_NE(listed.find("Models that come with the program, "), std::string::npos) << listed;
+  EXPECT_NE(listed.find(" MiB  "), std::string::npos) << listed;
+}
+
+TEST(CliModels, NamesAloneAreAllThatMTakes) {
+  const std::string names = "\n" + run("models --names").out;
+  for (const char* name : {"language-mini", "flow_mini", "imagenet_fourier"}) {
+    EXPECT_NE(names.find("\n" + std::string(name) + "\n"), std::string::npos) << names;
+  }
+}
+
+TEST(CliVersion, SaysWhatTheProgramWasBuiltOf) {
+  const Result version = run("--version");
+  EXPECT_EQ(version.code, 0);
+  EXPECT_TRUE(version.out.starts_with("perceiver ")) << version.out;
+  for (const char* fact :
+       {"compiler ", "LibTorch ", "CUDA ", "FFmpeg ", "instruction sets ", "server "}) {
+    EXPECT_NE(version.out.find("\n  " + std::string(fact)), std::string::npos) << version.out;
+  }
+}
+
+TEST(CliDoctor, FindsWhatIsHere) {
+  const Result found = run("doctor", "HF_HUB_CACHE=/nonexistent");
+  EXPECT_EQ(found.code, 0) << found.err;
+  for (const char* line : {"  processors ", "  GPUs ", "  LibTorch ", "language-mini",
+                           "/nonexistent: no such folder"}) {
+    EXPECT_NE(found.out.find(line), std::string::npos) << line << found.out;
+  }
+  const Json document = Json::parse(run("doctor --json").out);
+  for (const char* part : {"machine", "libraries", "models"}) {
+    EXPECT_FALSE(document[part].empty()) << part;
+  }
+}
+
+TEST(CliDoctor, SaysWhatToDo) {
+  const Result lost = run("doctor", "PERCEIVER_MODELS=/nonexistent");
+  EXPECT_NE(lost.out.find("To do:\n"), std::string::npos) << lost.out;
+  EXPECT_NE(lost.out.find("PERCEIVER_MODELS names a folder that is not there"), std::string::npos)
+      << lost.out;
+  const Result wrong = run("doctor", "PERCEIVER_ISA=sse");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_EQ(wrong.err, "perceiver: PERCEIVER_ISA is sse; expected any, avx2, avx512 or amx\n");
 }
 
 TEST(CliOutput, ThatCannotBeWrittenIsAnError) {

@@ -36,17 +36,43 @@ std::string about_config(const File& config) {
   return first_sentence(comment);
 }
 
-// The first paragraph of the card below its title; "" where there is no card.
-std::string about_model(const fs::path& folder) {
+// The model's README.md; empty where there is none.
+std::string card_of(const fs::path& folder) {
   const fs::path card = folder / "README.md";
-  if (!fs::is_regular_file(card)) return "";
+  return fs::is_regular_file(card) ? read_file(card).bytes : "";
+}
+
+// The first paragraph of the card below its title.
+std::string about_model(const std::string& card) {
   std::string paragraph;
-  for (const std::string& line : lines_of(read_file(card).bytes)) {
+  for (const std::string& line : lines_of(card)) {
     if (line.starts_with("#")) continue;
     if (line.empty() && !paragraph.empty()) break;
     paragraph += (paragraph.empty() ? "" : " ") + line;
   }
   return first_sentence(paragraph);
+}
+
+// The row "| score | 78.7 % top-1 |" of one of the card's tables.
+std::string score_in(const std::string& card) {
+  constexpr std::string_view kBegin = "| score | ", kEnd = " |";
+  for (const std::string& line : lines_of(card)) {
+    if (!line.starts_with(kBegin) || !line.ends_with(kEnd)) continue;
+    return line.substr(kBegin.size(), line.size() - kBegin.size() - kEnd.size());
+  }
+  return "";
+}
+
+int64_t bytes_in(const fs::path& folder) {
+  int64_t total = 0;
+  std::error_code error;  // a file may be a link to nowhere
+  for (fs::directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
+    std::error_code no_file;
+    const uintmax_t size = file->file_size(no_file);
+    if (!no_file) total += static_cast<int64_t>(size);
+  }
+  return total;
 }
 
 CatalogueEntry entry_of(const std::string& name, const File& settings) {
@@ -60,7 +86,10 @@ std::optional<CatalogueEntry> model_entry(const std::string& name, const ModelPl
   try {
     const fs::path folder = find_model(name, places);
     CatalogueEntry entry = entry_of(name, settings_file(folder));
-    entry.about = about_model(folder);
+    const std::string card = card_of(folder);
+    entry.about = about_model(card);
+    entry.score = score_in(card);
+    entry.bytes = bytes_in(folder);
     entry.path = folder;
     return entry;
   } catch (const Error&) {

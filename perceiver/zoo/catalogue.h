@@ -15,6 +15,8 @@ struct CatalogueEntry {
   std::string task;
   int64_t parameters = 0;
   std::string about = {};  // a sentence of its card, or of the comment that begins the config
+  std::string score = {};  // of a model: what its card has in the row "score"
+  int64_t bytes = 0;       // of the files in the model's folder
   std::filesystem::path path = {};  // of the folder, or of the config
 };
 

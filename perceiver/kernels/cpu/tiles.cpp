@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "perceiver/core/error.h"
+#include "perceiver/kernels/cpu/instruction_sets.h"
 
 namespace perceiver {
 
@@ -48,18 +49,19 @@ bool may_use_amx() {
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
   return (d & kBfloat16) && (d & kTile) && syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
 }
+
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
 #endif
 
 const Tiles<float>& pick() {
 #ifdef __x86_64__
-  if (allowed("avx512") && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq")) {
-    return tiles_avx512();
-  }
-  if (allowed("avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return tiles_avx2();
-  }
+  if (allowed("avx512") && has_avx512()) return tiles_avx512();
+  if (allowed("avx2") && has_avx2()) return tiles_avx2();
 #endif
   return tiles_any();
 }
@@ -74,6 +76,19 @@ const Tiles<Bf16>* pick_bf16() {
 }
 
 }  // namespace
+
+std::vector<InstructionSet> instruction_sets() {
+#ifdef __x86_64__
+  const bool bf16 = __builtin_cpu_supports("avx512bf16");
+  return {{"any", true},
+          {"avx2", has_avx2()},
+          {"avx512", has_avx512()},
+          {"avx512_bf16", bf16},
+          {"amx", bf16 && may_use_amx()}};
+#else
+  return {{"any", true}};
+#endif
+}
 
 const Tiles<float>& float_tiles() {
   static const Tiles<float>& tiles = pick();
