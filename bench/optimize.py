@@ -71,7 +71,6 @@ def measure(name, args):
         outputs = {}
         for what, call in calls.items():  # compiles, and makes what is kept
             outputs[what] = call()
-            call()
         for turn in range(args.turns):
             for what, call in calls.items():
                 times[what].append(seconds_of(call, args.device))
