@@ -71,7 +71,7 @@ class _Forward:
 
     def given(self, arguments, keywords):
         """-> the arguments by name, or None where the original has to compute"""
-        if self.model.training:
+        if self.model.training or torch.is_autocast_enabled(self.model.device.type):
             return None
         given = self.signature.bind(self.model, *arguments, **keywords)
         given.apply_defaults()
