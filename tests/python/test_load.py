@@ -54,6 +54,60 @@ def clips(tmp_path_factory):
         return perceiver.load(config)
 
 
+SMALL_TASKS = """
+task = "glue"
+[model]
+tasks = ["cola", "mrpc", "stsb"]
+num_inputs = 32
+input_channels = 16
+query_channels = 16
+[model.encoder]
+num_latents = 8
+latent_channels = 16
+self_attends_per_block = 2
+cross_attend = { num_heads = 2, qk_channels = 8, v_channels = 16 }
+self_attend = { num_heads = 2, qk_channels = 8, v_channels = 16 }
+[model.decoder]
+cross_attend = { num_heads = 2, qk_channels = 8, v_channels = 16 }
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*random")
+def test_tasks_of_a_text(tmp_path):
+    (tmp_path / "tasks.toml").write_text(SMALL_TASKS)
+    model = perceiver.load(tmp_path / "tasks.toml")
+    answers = model.classify("It rains.", pair="It is wet.", tasks="all")
+    assert sorted(answers) == ["cola", "mrpc", "stsb"]
+    assert 0 <= answers["stsb"]["value"] <= 5
+    assert list(model.classify("It rains.", tasks=["cola"])) == ["cola"]
+    assert sentence(model.classify, "It rains.", tasks="colb").startswith(
+        "--task: the model has no task 'colb'; did you mean 'cola'?")
+
+
+SMALL_SOUNDS = """
+task = "audioset"
+[model]
+video = false
+num_frames = 5
+num_samples = 1600
+samples_per_patch = 16
+num_audio_bands = 4
+num_classes = 3
+query_channels = 16
+encoder = { num_latents = 6, latent_channels = 16, num_blocks = 1, self_attends_per_block = 1 }
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*random")
+def test_classes_of_a_sound(tmp_path, samples, kind):
+    (tmp_path / "sounds.toml").write_text(SMALL_SOUNDS)
+    model = perceiver.load(tmp_path / "sounds.toml")
+    array, _ = kind
+    sound = numpy.sin(numpy.arange(8000, dtype=numpy.float32) / 10)
+    assert len(model.classify(array(sound))) == 3
+    assert len(model.classify(samples / "sound.wav", top=2)) == 2
+
+
 def sentence(call, *arguments, **keywords):
     with pytest.raises(perceiver.Error) as raised:
         call(*arguments, **keywords)
