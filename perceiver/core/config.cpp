@@ -170,6 +170,12 @@ ConfigReader::ConfigReader(const File& file, std::span<const std::string> overri
 
 ConfigReader::~ConfigReader() = default;
 
+// 4 as well as 4.0, and integers that no double is, as the nearest.
+static double number_in(const toml::node& node) {
+  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+  return node.as_floating_point()->get();
+}
+
 bool ConfigReader::has(std::string_view key) { return state_->get(key) != nullptr; }
 
 void ConfigReader::operator()(ConfigKey key, int64_t& value, Limits limits) {
@@ -182,7 +188,7 @@ void ConfigReader::operator()(ConfigKey key, int64_t& value, Limits limits) {
 void ConfigReader::operator()(ConfigKey key, double& value, Limits limits) {
   if (const toml::node* node = state_->get(key.name)) {
     if (!node->is_number()) fail("{} must be a number", state_->place(*node, key.name));
-    value = node->value<double>().value();  // 4 as well as 4.0
+    value = number_in(*node);
     check_limits(value, limits, state_->place(*node, key.name));
   }
 }
@@ -214,7 +220,7 @@ void ConfigReader::operator()(ConfigKey key, std::vector<double>& value, Limits 
     value.clear();
     for (const toml::node& item : state_->array(*node, key.name, "a list of numbers")) {
       if (!item.is_number()) fail("{} must be a list of numbers", state_->place(item, key.name));
-      value.push_back(item.value<double>().value());
+      value.push_back(number_in(item));
       check_limits(value.back(), limits, state_->place(item, key.name));
     }
   }

@@ -116,6 +116,8 @@ TEST(ReadConfig, ImpossibleValueIsNamedWithTheLimit) {
             "x.toml:1: 'self_attend.num_heads' must be at least 1, got 0");
   EXPECT_EQ(error_of("learning_rate = 1.5"),
             "x.toml:1: 'learning_rate' must be at most 1, got 1.5");
+  EXPECT_EQ(error_of("learning_rate = 9223372036854775807"),  // which no double is
+            "x.toml:1: 'learning_rate' must be at most 1, got 9.223372036854776e+18");
   EXPECT_EQ(error_of("learning_rate = nan"), "x.toml:1: 'learning_rate' must be a number, got nan");
   EXPECT_EQ(error_of("patch = \"5x5\""),
             "x.toml:1: 'patch' must be \"3x3\" or \"conv\", got \"5x5\"");
