@@ -32,14 +32,14 @@ void attend_verb(AttendArgs args) {
   check_not_read(args.options.output, args.inputs, session.model);
   args.options.seed = static_cast<uint64_t>(args.session.seed);
   const AttendMaps maps = attend(session.model, input_files(args, session.model), args.options);
-  const std::string written = draw_maps(maps.shown(), maps.drawn(), args.options.output);
+  const std::string written = write_maps(maps, args.options.output);
   if (args.json) {
     nlohmann::ordered_json document = {{"maps", to_json(maps)}};
     if (!written.empty()) document["output"] = written;
     fmt::print("{}\n", json_text(with_origin(document, session.model), 2));
     return;
   }
-  if (written.empty()) print_text(maps.shown(), maps.drawn());
+  if (written.empty() && !maps.shown().texts.empty()) print_text(maps.shown(), maps.drawn());
   fmt::print("{}", share_table(maps));
   if (!written.empty()) fmt::print("{}\n", written);
 }
@@ -59,8 +59,8 @@ void add_attend_command(CLI::App& app) {
                       "A file, a pair of frames, or a text, in which [MASK] is a missing word; "
                       "default: a shipped picture");
   command->add_option("-o,--output", args->options.output,
-                      "A picture (.png), a video, or .html for texts; default: attend.png, and the "
-                      "terminal for texts");
+                      "A picture (.png), a video, .html for texts, or the numbers (.npz, "
+                      ".safetensors); default: attend.png, and the terminal for texts and arrays");
   CLI::Option* latents = command
                              ->add_option("--latents", args->options.latents,
                                           "Show these latents, such as 0,7,31, counted from 0")

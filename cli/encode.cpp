@@ -78,8 +78,8 @@ void add_encode_command(CLI::App& app) {
       "  perceiver query word.safetensors --words 6");
   command
       ->add_option("inputs", args->inputs,
-                   "A picture, two frames, a clip, or a file of text, by the model's task; '-' is "
-                   "the standard input")
+                   "A picture, two frames, a clip, a file of text or of arrays, by the model's "
+                   "task; '-' is the standard input")
       ->expected(0, 2);
   command->add_option("--text", args->text,
                       "A text to encode, instead of a file; [MASK] in it is a word that 'query "

@@ -5,6 +5,7 @@
 #include "cli/inspect_report.h"
 #include "perceiver/core/file.h"
 #include "perceiver/nn/init.h"
+#include "perceiver/tasks/arrays/data_report.h"
 #include "perceiver/tasks/arrays/report.h"
 #include "perceiver/tasks/task.h"
 #include "perceiver/zoo/find.h"
@@ -42,6 +43,13 @@ Inspected look_at(const InspectArgs& args) {
 }
 
 void inspect(const InspectArgs& args) {
+  if (is_data_file(args.config)) {
+    if (args.json || !args.overrides.empty()) {
+      fail("{}: holds data, of which inspect prints a table", args.config);
+    }
+    fmt::print("{}", data_report(args.config));
+    return;
+  }
   const Inspected inspected = look_at(args);
   args.json ? print_inspected_json(inspected, args) : print_inspected(inspected, args);
   if (inspected.weights && !inspected.weights->problems.empty()) {
@@ -62,7 +70,10 @@ void add_inspect_command(CLI::App& app) {
       "  perceiver inspect configs/flow_patches.toml --batch 6 --dtype bfloat16\n"
       "  perceiver inspect deepmind/language-perceiver\n"
       "  perceiver inspect configs/imagenet_fourier.toml model.encoder.num_latents=256 --json");
-  command->add_option("config", args->config, "A config or a model; 'perceiver models' lists them")
+  command
+      ->add_option("config", args->config,
+                   "A config or a model, 'perceiver models' lists them; or a file of arrays "
+                   "(.npz, .npy, .csv), to see what it has")
       ->required();
   command->add_option("overrides", args->overrides,
                       "Settings that replace the config's, such as model.encoder.num_latents=256");

@@ -69,6 +69,9 @@ void add_query_command(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_flag("--label", args->query.label, "The label of a clip");
+  command->add_option("--at", args->query.at,
+                      "A model of your own arrays: a file (.npz, …) with the places to ask at, by "
+                      "the names of their arrays; default: those of the encoded file");
   command
       ->add_option("-k,--top", args->query.top,
                    "How many classes, words for each [MASK], or bytes of each place, to show")
@@ -77,7 +80,7 @@ void add_query_command(CLI::App& app) {
   command->add_option(
       "-o,--output", args->output,
       "Where to write; by its ending .png for pixels, .flo for flow, .wav for sound, "
-      ".safetensors for anything");
+      ".safetensors or .npz for anything");
   add_session_options(*command, args->session, "");
   command->get_option("--model")->required(false)->description(
       command->get_option("--model")->get_description() + "; default: the one the file names");

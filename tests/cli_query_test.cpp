@@ -275,8 +275,9 @@ TEST_F(CliQuery, MistakesAreOneLine) {
   expect_complaint("query -q " + z + " -o out.png",
                    "-o out.png: the answer is no picture; ask for --box or --frames, or take "
                    ".safetensors");
-  expect_complaint("query -q " + z + " -o out.txt",
-                   "-o out.txt: expected a name that ends in .png, .flo, .wav or .safetensors");
+  expect_complaint(
+      "query -q " + z + " -o out.txt",
+      "-o out.txt: expected a name that ends in .png, .flo, .wav, .npz or .safetensors");
 }
 
 }  // namespace

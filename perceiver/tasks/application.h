@@ -12,8 +12,9 @@ struct Hooks;
 struct LatentsFile;
 struct Query;
 
-// What files the models of a task read. A clip may be a sound alone.
-enum class InputKind { kText, kPicture, kFramePair, kClip };
+// What files the models of a task read. A clip may be a sound alone. Files of arrays are left where
+// they lie, to be mapped: a File of one without bytes is a name.
+enum class InputKind { kText, kPicture, kFramePair, kClip, kArrays };
 
 // How a part of the input array looks to a person.
 struct InputView {

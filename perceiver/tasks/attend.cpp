@@ -7,6 +7,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/text.h"
+#include "perceiver/weights/arrays.h"
 
 namespace perceiver {
 namespace {
@@ -80,6 +81,25 @@ AttendMaps attend(Model& model, std::span<const File> files, const AttendOptions
 
 std::vector<NamedMap> AttendMaps::drawn() const {
   return maps_over(shown(), {groups, {}}, weights);
+}
+
+NamedTensors AttendMaps::arrays() const {
+  NamedTensors named;
+  for (const InputView& view : views) {
+    std::vector<int64_t> sizes = {weights.size(0)};
+    sizes.insert(sizes.end(), view.grid.begin(), view.grid.end());
+    const Tensor maps = weights.narrow(1, view.first, elements(view)).reshape(sizes);
+    named.emplace_back(view.modality, maps.contiguous());
+  }
+  return named;
+}
+
+std::string write_maps(const AttendMaps& maps, const std::string& output) {
+  if (!output.ends_with(".npz") && !output.ends_with(".safetensors")) {
+    return draw_maps(maps.shown(), maps.drawn(), output);
+  }
+  write_arrays(output, maps.arrays());
+  return output;
 }
 
 std::string share_table(const AttendMaps& maps) {

@@ -5,6 +5,7 @@
 
 #include "perceiver/tasks/attend_maps.h"
 #include "perceiver/tasks/model.h"
+#include "perceiver/weights/tensor_map.h"
 
 namespace perceiver {
 
@@ -14,7 +15,7 @@ struct AttendOptions {
   int64_t clusters = 6;               // all of them, in so many groups that look at like places
   uint64_t seed = 0;                  // of the groups
   std::optional<int64_t> head = {};   // of the attention; default: the mean of all
-  std::string output = {};            // a name that draw_maps() is to get, checked in advance
+  std::string output = {};            // a name that write_maps() is to get, checked in advance
 };
 
 // Each group's attention to the input array, which the views divide up between them.
@@ -25,10 +26,15 @@ struct AttendMaps {
 
   const InputView& shown() const { return shown_view(views); }
   std::vector<NamedMap> drawn() const;  // as they lie over the view that is shown
+  NamedTensors arrays() const;          // of each view by its name, [K, grid]
 };
 
 // A file, two frames, or a text, as Application::read() takes them.
 AttendMaps attend(Model& model, std::span<const File> files, const AttendOptions& options = {});
+
+// Draws the maps (attend_draw.h), or, where the name ends so, writes all of them as .npz or
+// .safetensors -> where they went, or "".
+std::string write_maps(const AttendMaps& maps, const std::string& output);
 
 // How sharp each map is and how much of it falls on each view: a table, or JSON, with the
 // strongest.

@@ -142,9 +142,13 @@ LetterColour background(double weight) {
 
 void check_picture_name(const std::string& output, const InputView& view) {
   const fs::path path = output;
+  if (path.extension() == ".npz" || path.extension() == ".safetensors") return;
   if (!view.pictures.defined()) {
-    if (view.texts.empty()) fail("there is nothing to draw the attention on");
-    if (output.empty() || path.extension() == ".html") return;
+    if (output.empty() || (path.extension() == ".html" && !view.texts.empty())) return;
+    if (view.texts.empty()) {
+      fail("{}: there is nothing to draw the attention on; it is written as .npz or .safetensors",
+           output);
+    }
     fail("{}: what a model reads is drawn as .html", output);
   }
   if (output.empty() || path.extension() == ".png") return;

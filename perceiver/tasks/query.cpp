@@ -10,6 +10,7 @@
 #include "perceiver/media/flow.h"
 #include "perceiver/media/image.h"
 #include "perceiver/tasks/classes.h"
+#include "perceiver/weights/arrays.h"
 
 namespace perceiver {
 namespace {
@@ -24,7 +25,8 @@ void check_questions(const Query& query, const Application& task, const std::str
                                       {!query.seconds.empty(), "--seconds"},
                                       {!query.words.empty(), "--words"},
                                       {!query.tasks.empty(), "--tasks"},
-                                      {query.label, "--label"}}) {
+                                      {query.label, "--label"},
+                                      {!query.at.empty(), "--at"}}) {
     if (given && std::find(takes.begin(), takes.end(), option) == takes.end()) {
       fail("{}: cannot be asked of latents of the task {}, which takes {}", option, name,
            fmt::join(takes, ", "));
@@ -102,8 +104,8 @@ void write_answer(const Answer& answer, const std::string& path) {
   const auto required = [&](bool there, const char* what, const char* ask) {
     if (!there) fail("-o {}: the answer is no {}; {}, or take .safetensors", path, what, ask);
   };
-  if (path.ends_with(".safetensors")) {
-    write_safetensors(path, answer.arrays);
+  if (path.ends_with(".safetensors") || path.ends_with(".npz")) {
+    write_arrays(path, answer.arrays);
   } else if (path.ends_with(".png")) {
     required(answer.picture.defined(), "picture", "ask for --box or --frames");
     write_file(path, encode_png(answer.picture));
@@ -114,7 +116,7 @@ void write_answer(const Answer& answer, const std::string& path) {
     required(answer.sound.has_value(), "sound", "ask for --seconds");
     write_file(path, encode_wav(*answer.sound));
   } else {
-    fail("-o {}: expected a name that ends in .png, .flo, .wav or .safetensors", path);
+    fail("-o {}: expected a name that ends in .png, .flo, .wav, .npz or .safetensors", path);
   }
 }
 

@@ -21,7 +21,8 @@ struct Query {
   std::string words = {};                // "2,5-7", counted from 1
   std::vector<std::string> tasks = {};   // GLUE's
   bool label = false;
-  int64_t top = 5;  // so many classes, or bytes of each place
+  std::string at = {};  // a file of arrays that has places to ask at
+  int64_t top = 5;      // so many classes, or bytes of each place
   Hooks hooks = {};
 };
 
@@ -29,7 +30,7 @@ struct Query {
 struct Answer {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   std::string text = "";
-  NamedTensors arrays = {};         // .safetensors
+  NamedTensors arrays = {};         // .safetensors, .npz
   Tensor picture = {};              // .png: uint8 [3, H, W]
   Tensor flow = {};                 // .flo: float [2, H, W]
   std::optional<Sound> sound = {};  // .wav
@@ -45,7 +46,7 @@ Answer query(Model& model, const LatentsFile& file, const Query& query);
 // The answer with every vector of a flow, which is large.
 nlohmann::ordered_json full_json(const Answer& answer);
 
-// As the ending says: .png, .flo, .wav or .safetensors.
+// As the ending says: .png, .flo, .wav, .npz or .safetensors.
 void write_answer(const Answer& answer, const std::string& path);
 
 // probabilities [rows, classes] -> the likeliest by their mean over the rows, with their names

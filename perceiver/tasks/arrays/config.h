@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 2> enum_words(ElementKind) { return {"pla
 struct ArrayInput {
   std::vector<std::string> array = {};
   bool has_channels = true;
+  int64_t bytes = 0;
   std::vector<int64_t> rows = {};
   std::vector<int64_t> patch = {};
   std::vector<ArrayField> parts = {};
@@ -40,6 +41,10 @@ void fields(Visitor& visit, ArrayInput& c) {
          "Whether the last axis of the array is channels; else it is an index, and an element has "
          "one number"},
         c.has_channels);
+  visit({"bytes",
+         "Of a table's column of texts: so many bytes of each, an element each; what is longer is "
+         "cut; 0: words are categories"},
+        c.bytes, at_least(0));
   visit({"rows", "[begin, end] of the first index axis that the input sees; empty: all"}, c.rows,
         at_least(0));
   visit({"patch", "Places along each index axis that make one element; empty: one"}, c.patch,

@@ -141,6 +141,20 @@ Tensor numbers_of_words(const Column& column, const std::vector<int64_t>& order,
   return values;
 }
 
+// [rows, length], what is behind a text's end -1.
+Tensor bytes_of(const Column& column, const std::vector<int64_t>& order, int64_t length) {
+  Tensor values = at::full({std::ssize(column), length}, -1, at::kLong);
+  auto* value = values.mutable_data_ptr<int64_t>();
+  for (const int64_t row : order) {
+    const std::string text = is_missing(column[row]) ? "" : column[row];
+    for (int64_t i = 0; i < std::min(length, std::ssize(text)); ++i) {
+      value[i] = static_cast<unsigned char>(text[i]);
+    }
+    value += length;
+  }
+  return values;
+}
+
 // Each array [starts, rows of a window], without a copy; those windows that lie in one group.
 void cut_windows(ArrayTable& table, const TableWindow& window) {
   table.window = window.rows;
@@ -149,7 +163,7 @@ void cut_windows(ArrayTable& table, const TableWindow& window) {
       fail("{}: {} rows, a window takes {} (data.window.rows)", table.name, array.size(0),
            window.rows);
     }
-    array = array.unfold(0, window.rows, 1);
+    array = array.unfold(0, window.rows, 1).movedim(-1, 1);
   }
   int64_t begin = 0;
   for (const int64_t end : table.group_ends) {
@@ -170,7 +184,8 @@ bool is_csv(const std::string& path) { return path.ends_with(".csv") || path.end
 
 std::vector<ArrayTable> read_csv_tables(const std::vector<std::string>& paths,
                                         const std::vector<std::string>& needed,
-                                        const ColumnWords& known, const TableWindow& window) {
+                                        const ColumnWords& known, const TableWindow& window,
+                                        const ColumnBytes& bytes) {
   std::set<std::string> wanted(needed.begin(), needed.end());
   for (const std::string& name : {window.order, window.group}) {
     if (!name.empty()) wanted.insert(name);
@@ -179,6 +194,7 @@ std::vector<ArrayTable> read_csv_tables(const std::vector<std::string>& paths,
   for (const std::string& path : paths) texts.push_back(read_texts(path, wanted));
   ColumnWords words;
   for (const std::string& name : needed) {
+    if (bytes.contains(name)) continue;
     const auto given = known.find(name);
     const auto of_words = [&](const Texts& file) { return has_words(file.columns.at(name)); };
     if (given != known.end()) {
@@ -204,6 +220,10 @@ std::vector<ArrayTable> read_csv_tables(const std::vector<std::string>& paths,
     TensorMap arrays;
     for (const std::string& name : needed) {
       const Column& column = file.columns.at(name);
+      if (bytes.contains(name)) {
+        arrays[name] = bytes_of(column, order, bytes.at(name));
+        continue;
+      }
       arrays[name] = words.contains(name) ? numbers_of_words(column, order, words.at(name))
                                           : numbers(column, order);
     }

@@ -1,3 +1,4 @@
+#include "perceiver/tasks/arrays/examples.h"
 #include "perceiver/tasks/arrays/files_test.h"
 #include "perceiver/tasks/arrays/table.h"
 #include "perceiver/tasks/settings.h"
@@ -91,7 +92,8 @@ TEST_F(Csv, ATableOfMixedColumnsIsLearned) {
   EXPECT_EQ(config.queries.at("rich").names, (std::vector<std::string>{"no", "yes"}));
   EXPECT_EQ(config.queries.at("rich").classes, 2);
   const std::string other = table("b.csv", "age,work\n30,shop\n30,mine\n");
-  const ArrayTables tables = read_tables({other}, config, {}, /*targets=*/false);
+  const ArrayTables tables =
+      read_tables({other}, needed_arrays(config, /*targets=*/false), config, {});
   EXPECT_TRUE(tables.tables()[0].array("work").equal(at::tensor({1, -1}, at::kLong)));
 }
 
@@ -115,6 +117,34 @@ TEST_F(Csv, MistakesAreNamedWithTheirLine) {
             "x.toml: " + path +
                 ": column 'y' has words such as 'blue', expected numbers; make it a field of its "
                 "own, {category = 'y'}");
+}
+
+TEST_F(Csv, TextsAreBytes) {
+  const std::string path = table("a.csv", "text,y\nabc,0\n\xc3\xa9,1\nlonger than that,0\n,1\n");
+  const auto settings = read_settings(arrays_config(
+      "data.held_out_share = 0.0\n[inputs.text]\nbytes = 5\n[queries.y]\nloss = "
+      "'cross_entropy'\n[queries.text]\nlike = 'text'\nfields = [{position = 'learned'}]\n"
+      "loss = 'cross_entropy'\nclasses = 256\n",
+      path));
+  const ArraysConfig& config = *settings->model<ArraysConfig>();
+  EXPECT_EQ(config.inputs.at("text").shape, std::vector<int64_t>{5});
+  const ArrayTables tables =
+      read_tables({path}, needed_arrays(config, /*targets=*/true), config, {});
+  const ExampleMaker maker(config);
+  const auto example = [&](int64_t row) {
+    Rng rng(0);
+    return maker.make(tables.tables()[0], row, rng, ExampleUse::kTrain);
+  };
+  const Example first = example(0), second = example(1), third = example(2);
+  EXPECT_TRUE(
+      first.at("inputs.text.0").flatten().equal(at::tensor({97, 98, 99, 256, 256}, at::kLong)));
+  EXPECT_TRUE(first.at("inputs.text.mask").equal(at::tensor({1, 1, 1, 0, 0}).to(at::kBool)));
+  EXPECT_TRUE(
+      first.at("queries.text.target").flatten().equal(at::tensor({97, 98, 99, -1, -1}, at::kLong)));
+  EXPECT_EQ(second.at("inputs.text.0")[0].item<int64_t>(), 0xc3);
+  EXPECT_TRUE(third.at("inputs.text.mask").all().item<bool>());
+  EXPECT_EQ(error_of([&] { example(3); }),
+            path + ": example 3: every element of its inputs is missing");
 }
 
 }  // namespace

@@ -124,7 +124,10 @@ void ExampleMaker::add_fields(One& one, const std::string& prefix,
       one.example[key] = places > 1 ? to_elements(x, layout) : x.reshape({-1, x.size(-1)});
       continue;
     }
-    const std::string what = fmt::format("{}: '{}'", one.place(), parts[i].category);
+    const bool own_array = read_source(parts[i].category, "").array.empty();
+    const std::string what =
+        fmt::format("{}: '{}'", one.place(),
+                    own_array ? prefix.substr(0, prefix.size() - 1) : parts[i].category);
     const Tensor ids = whole_numbers(values, what).reshape({-1, values.size(-1)});
     const int64_t largest = ids.max().item<int64_t>();
     if (largest >= parts[i].size) {
@@ -165,6 +168,10 @@ void ExampleMaker::add_input(One& one, const std::string& name) const {
   add_fields(one, prefix, input.parts, layout, own, input.rows);
   const bool columns = input.element == ElementKind::kColumn;
   Tensor there = at::ones({layout.elements}, at::kBool);
+  if (input.bytes > 0) {
+    const Tensor ids = whole_numbers(own, fmt::format("{}: 'inputs.{}'", one.place(), name));
+    there = to_elements(cut_rows(ids.ge(0), input.rows).squeeze(0), layout).any(-1);
+  }
   const Tensor missing = take_out_missing(one.example, prefix, input.parts.size(), columns);
   if (missing.defined() && missing.any().item<bool>()) {
     if (!input.missing && input.mask.empty()) {
@@ -235,6 +242,10 @@ void ExampleMaker::add_target(One& one, const std::string& name, const Tensor& i
     }
   } else {
     const Tensor x = exact(answers);
+    if (query.loss == ArrayLoss::kBinary) {
+      check_binary(x.nan_to_num(0.0).min().item<double>(), x.nan_to_num(0.0).max().item<double>(),
+                   fmt::format("{}: the target of 'queries.{}'", one.place(), name));
+    }
     const Tensor scaled = query.mean.empty() ? x : (x - list(query.mean, x)) / list(query.scale, x);
     target = layout.elements.places() > 1 ? to_elements(scaled, layout.elements)
                                           : scaled.reshape({-1, scaled.size(-1)});
@@ -250,7 +261,9 @@ void ExampleMaker::add_query(One& one, const std::string& name) const {
   const std::string prefix = array_key(kQueries, name, "");
   const auto pick = [&](const Tensor& array) { return one.pick(array); };
   if (!query.at.empty()) {
-    const Tensor own = places_values(one.table, name, query, pick);
+    // A model that is run may be asked at any number of places, unless these have numbers.
+    const bool any_number = one.use == ExampleUse::kRun && !layout.elements.has_positions();
+    const Tensor own = places_values(one.table, name, query, pick, any_number);
     add_fields(one, prefix, query.parts, layout.elements, own, {});
   } else if (!query.like.empty()) {
     const ArrayInput& input = config_.inputs.at(query.like);
@@ -277,6 +290,21 @@ Example ExampleMaker::make(const ArrayTable& table, int64_t row, Rng& rng, Examp
   for (const auto& [name, input] : config_.inputs) add_input(one, name);
   hide_inputs(one);
   for (const auto& [name, query] : config_.queries) add_query(one, name);
+  return std::move(one.example);
+}
+
+Example ExampleMaker::inputs(const ArrayTable& table, int64_t row) const {
+  Rng rng(0, 0, row);
+  One one{.table = table, .row = row, .rng = rng, .use = ExampleUse::kRun};
+  for (const auto& [name, input] : config_.inputs) add_input(one, name);
+  hide_inputs(one);
+  return std::move(one.example);
+}
+
+Example ExampleMaker::asked(const ArrayTable& table, int64_t row, const std::string& query) const {
+  Rng rng(0, 0, row);
+  One one{.table = table, .row = row, .rng = rng, .use = ExampleUse::kRun};
+  add_query(one, query);
   return std::move(one.example);
 }
 

@@ -21,6 +21,10 @@ class ExampleMaker {
   // `rng` draws samples and what is hidden; to run, nothing is random.
   Example make(const ArrayTable& table, int64_t row, Rng& rng, ExampleUse use) const;
 
+  // An example to be run, in two halves: what the model sees, and what one query asks.
+  Example inputs(const ArrayTable& table, int64_t row) const;
+  Example asked(const ArrayTable& table, int64_t row, const std::string& query) const;
+
  private:
   struct One;  // an example as it grows
 

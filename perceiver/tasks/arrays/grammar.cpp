@@ -103,8 +103,15 @@ void check_query(const std::string& name, const ArrayQuery& query, const ArraysC
   check_measures(query, key);
 }
 
+constexpr int64_t kByteChannels = 64;
+
 void add_input_fields(ArrayInput& input, const ArrayAxes& axes) {
   if (!input.parts.empty()) return;
+  if (input.bytes > 0) {
+    input.parts = {{.category = ":", .channels = kByteChannels, .size = 256},
+                   {.position = "learned", .channels = kByteChannels}};
+    return;
+  }
   input.parts.push_back({.number = ":"});
   if (!axes.index.empty()) input.parts.push_back({.position = "fourier"});
 }
@@ -140,6 +147,12 @@ void check_grammar(const ArraysConfig& config) {
   for (const auto& [name, input] : config.inputs) {
     check_name("inputs", name);
     check_fields(input.parts, "inputs." + name);
+    if (input.bytes > 0 && input.array.size() > 1) {
+      fail("'inputs.{}.bytes' are of one column, 'array' names {}", name, input.array.size());
+    }
+    if (input.bytes > 0 && input.element == ElementKind::kColumn) {
+      fail("'inputs.{}.bytes': of texts each byte is an element, 'element' says columns are", name);
+    }
     if (input.hide >= 1.0) fail("'inputs.{}.hide' must be less than 1", name);
     if (input.hide_all >= 1.0) fail("'inputs.{}.hide_all' must be less than 1", name);
   }

@@ -25,20 +25,6 @@ void check_count(int64_t count, const std::string& what) {
   fail("'{}' has over {} elements or channels; cut it into patches", what, kLargestCount);
 }
 
-// [begin, end] of the first of `axes`.
-std::vector<int64_t> cut_rows(std::vector<int64_t> axes, const std::vector<int64_t>& rows,
-                              const std::string& key) {
-  if (rows.empty()) return axes;
-  if (axes.empty())
-    fail("'{}' needs an array with an index axis, this one has channels alone", key);
-  if (rows.size() != 2 || rows[0] >= rows[1] || rows[1] > axes[0]) {
-    fail("'{}' is [{}], expected [begin, end] within the {} of the first axis", key,
-         fmt::join(rows, ", "), axes[0]);
-  }
-  axes[0] = rows[1] - rows[0];
-  return axes;
-}
-
 // The numbers or categories of a field in a place.
 int64_t width_of(const ArrayField& field, int64_t own_channels, const std::string& key) {
   const ArraySource source = read_source(field.source(), key);
@@ -61,7 +47,7 @@ void check_statistics(const ArrayField& field, int64_t width, const std::string&
   const bool learns = field.fourier.empty()
                           ? !field.number.empty() && field.normalise == Normalise::kTrain
                           : field.range.empty();
-  if (!learns) return;
+  if (!learns && field.mean.empty() && field.scale.empty()) return;
   if (field.mean.empty()) {
     fail("'{}' has no mean and scale yet; name the data to learn them from (data.train=FILE)", key);
   }
@@ -208,6 +194,12 @@ void check_target(const QueryLayout& layout, const ArrayQuery& query, const std:
   const bool scaled = !is_class(query.loss) && query.loss != ArrayLoss::kBinary &&
                       query.normalise == Normalise::kTrain;
   const int64_t channels = query.target_shape.back();
+  if (!scaled && !(query.mean.empty() && query.scale.empty())) {
+    fail("'{}' has a mean and a scale, which go with numbers and normalise = 'train'", key);
+  }
+  for (const double scale : query.scale) {
+    if (!(scale > 0.0)) fail("'{}' has a scale of {}, expected numbers above 0", key, scale);
+  }
   if (scaled && (std::ssize(query.mean) != channels || std::ssize(query.scale) != channels)) {
     fail("'{}' has a target of {} channels, its mean and scale are of {} and {}", key, channels,
          query.mean.size(), query.scale.size());
@@ -232,7 +224,7 @@ QueryLayout query_layout(const std::string& name, const ArrayQuery& query,
   check_target(layout, query, key);
   const std::vector<int64_t> axes = asked_axes(name, query, config);
   const std::vector<int64_t> answers =
-      cut_rows({layout.target.begin(), layout.target.end() - 1}, query.rows, key + ".rows");
+      cut_axes({layout.target.begin(), layout.target.end() - 1}, query.rows, key + ".rows");
   if (answers != axes) {
     fail("'{}' asks for [{}] outputs, its target is of [{}]", key, fmt::join(axes, ", "),
          fmt::join(answers, ", "));
@@ -255,6 +247,19 @@ bool ElementsLayout::has(FieldKind kind) const {
 
 int64_t ElementsLayout::places() const { return product(patch); }
 
+std::vector<int64_t> cut_axes(std::vector<int64_t> axes, const std::vector<int64_t>& rows,
+                              const std::string& key) {
+  if (rows.empty()) return axes;
+  if (axes.empty())
+    fail("'{}' needs an array with an index axis, this one has channels alone", key);
+  if (rows.size() != 2 || rows[0] >= rows[1] || rows[1] > axes[0]) {
+    fail("'{}' is [{}], expected [begin, end] within the {} of the first axis", key,
+         fmt::join(rows, ", "), axes[0]);
+  }
+  axes[0] = rows[1] - rows[0];
+  return axes;
+}
+
 bool is_class(ArrayLoss loss) { return loss == ArrayLoss::kCrossEntropy; }
 
 ArrayAxes axes_of(const std::string& name, const ArrayInput& input) {
@@ -264,7 +269,7 @@ ArrayAxes axes_of(const std::string& name, const ArrayInput& input) {
   const bool has_channels = input.has_channels || input.array.size() > 1;
   std::vector<int64_t> index = input.shape;
   if (has_channels) index.pop_back();
-  return {cut_rows(index, input.rows, fmt::format("inputs.{}.rows", name)),
+  return {cut_axes(index, input.rows, fmt::format("inputs.{}.rows", name)),
           has_channels ? input.shape.back() : 1};
 }
 

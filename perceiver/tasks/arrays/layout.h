@@ -22,6 +22,9 @@ struct ElementsLayout {
   int64_t elements = 1, channels = 0;  // M, C
 
   bool has(FieldKind kind) const;
+  bool has_positions() const {
+    return has(FieldKind::kPosition) || has(FieldKind::kLearnedPosition);
+  }
   int64_t places() const;  // of an element: the product of `patch`
 };
 
@@ -53,6 +56,11 @@ struct ArrayAxes {
   int64_t channels;
 };
 ArrayAxes axes_of(const std::string& name, const ArrayInput& input);
+
+// [begin, end] of the first of `axes`; empty: all of it. Fails, naming `key`, where it is not
+// within.
+std::vector<int64_t> cut_axes(std::vector<int64_t> axes, const std::vector<int64_t>& rows,
+                              const std::string& key);
 
 // Names of arrays where the config leaves them to be those of the input or query.
 std::vector<std::string> arrays_of(const std::string& name, const ArrayInput& input);

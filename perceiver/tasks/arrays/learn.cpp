@@ -10,8 +10,10 @@
 namespace perceiver {
 namespace {
 
-// Statistics of as many examples are as good as those of all. Categories are counted in all.
-constexpr int64_t kMostExamples = 1 << 16;
+// Statistics of as many examples, or of fewer large ones, are as good as those of all, which may be
+// more than memory holds. Categories are counted in all.
+constexpr int64_t kMostExamples = 1 << 16, kFewestExamples = 256;
+constexpr int64_t kMostValues = 1 << 27;
 constexpr int64_t kValuesAtOnce = 1 << 22;
 
 bool learns_statistics(const ArrayField& field) {
@@ -82,7 +84,11 @@ class Learner {
 
   Moments moments(const Values& values) const {
     Moments all;
-    each(std::min(tables_.size(), kMostExamples), values,
+    const auto [first, row] = tables_.at(0);
+    const auto one = [row = row](const Tensor& array) { return array.narrow(0, row, 1); };
+    const int64_t size = std::max<int64_t>(1, values(first, one).numel());
+    const int64_t most = std::clamp(kMostValues / size, kFewestExamples, kMostExamples);
+    each(std::min(tables_.size(), most), values,
          [&](const Tensor& some) { all.add(some.flatten(0, -2)); });
     return all;
   }
@@ -215,8 +221,19 @@ void learn_query(const std::string& name, ArraysConfig& config, const ArrayTable
   const auto words = first.words.find(targets_of(name, query, config)[0]);
   if (is_class(query.loss) && query.classes == 0) {
     if (words != first.words.end()) query.names = words->second;
-    query.classes = words != first.words.end() ? std::ssize(query.names)
-                                               : learner.categories(target, file + ": " + what);
+    query.classes = std::ssize(query.names);
+    if (words != first.words.end()) return;
+    const int64_t found = learner.categories(target, file + ": " + what);
+    if (query.names.empty()) query.classes = found;
+    if (found > query.classes) {
+      fail("{}: {} has the class {}, 'queries.{}.names' has {}, counted from 0", file, what,
+           found - 1, name, query.classes);
+    }
+  } else if (query.loss == ArrayLoss::kBinary) {
+    const Moments moments = learner.moments(target);
+    check_columns(moments, file, what);
+    check_binary(moments.low.min().item<double>(), moments.high.max().item<double>(),
+                 file + ": " + what);
   } else if (is_scaled(query) && query.mean.empty()) {
     const Moments moments = learner.moments(target);
     check_columns(moments, file, what);
@@ -236,6 +253,11 @@ void learn_from_data(ArraysExperiment& experiment) {
   ArraysConfig& config = experiment.model;
   check_grammar(config);
   for (auto& [name, query] : config.queries) read_names(query);
+  for (auto& [name, input] : config.inputs) {
+    if (input.bytes == 0) continue;
+    input.has_channels = false;
+    input.missing = true;  // what is behind a text's end
+  }
   add_default_fields(config);
   const bool known =
       std::ranges::none_of(config.inputs, [](const auto& one) { return lacks(one.second); }) &&

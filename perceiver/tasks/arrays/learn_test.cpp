@@ -95,9 +95,11 @@ TEST_F(Learn, MistakesInTheDataAreNamed) {
                                          ": 'inputs.x.fields[0]' (:): every number of channel 2 is "
                                          "missing (NaN)");
   const std::string wide = write("d.npz", {{"x", x}, {"y", at::rand({10, 3, 4})}});
-  EXPECT_EQ(error_with(kRow, wide), "x.toml: " + wide +
-                                        ": array 'y', the target of 'queries.y', has shape [*, 3, "
-                                        "4], expected [*], or that and channels");
+  EXPECT_EQ(error_with(kRow, wide),
+            "x.toml: " + wide +
+                ": array 'y', the target of 'queries.y', has shape [*, 3, "
+                "4], expected [*], or that and channels; learned = 3 asks for so "
+                "many");
   const std::string halves = write("h.npz", {{"x", x}, {"y", at::full({10}, 0.5)}});
   EXPECT_EQ(error_with("[inputs.x]\n[queries.y]\nloss = 'cross_entropy'\n", halves),
             "x.toml: " + halves +

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "perceiver/tasks/arrays/examples.h"
 
 namespace perceiver {
@@ -199,10 +201,12 @@ Tensor ArraysModelImpl::encode(const Example& batch) {
   return perceiver_->process(perceiver_->encode(inputs, mask), inputs, mask);
 }
 
-Modalities ArraysModelImpl::decode(const Tensor& latents, const Example& batch) {
+Modalities ArraysModelImpl::decode(const Tensor& latents, const Example& batch,
+                                   const std::vector<std::string>& names) {
   Modalities queries;
   std::map<std::string, int64_t> sizes;
   for (const auto& [name, query] : config_.queries) {
+    if (!names.empty() && std::ranges::find(names, name) == names.end()) continue;
     const std::string prefix = array_key("queries", name, "");
     const Tensor asked = learned_.contains(name) ? learned_.at(name)(latents.size(0)).materialise()
                                                  : queries_.at(name)(batch, prefix, latents);

@@ -53,8 +53,10 @@ class ArraysModelImpl : public torch::nn::Module {
 
   Tensor encode(const Example& batch);  // -> latents [B, N, D]
 
-  // latents [B, N, D] -> by the name of the query what its head puts out, [B, O, E]
-  Modalities decode(const Tensor& latents, const Example& batch);
+  // latents [B, N, D] -> by the name of the query what its head puts out, [B, O, E]; of these
+  // queries alone, where some are named.
+  Modalities decode(const Tensor& latents, const Example& batch,
+                    const std::vector<std::string>& names = {});
   Modalities forward(const Example& batch) { return decode(encode(batch), batch); }
 
   ModelSummary summary(bool trains = false) const;

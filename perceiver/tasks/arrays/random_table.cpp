@@ -13,7 +13,9 @@ class Wanted {
 
   void add(const std::string& name, std::vector<int64_t> sizes, int64_t categories = 0) {
     Array& array = arrays_[name];
-    if (!sizes.empty()) {
+    // An array may stand side by side with others, and be a target of one channel.
+    const bool fewer = sizes.size() < array.sizes.size();
+    if (!sizes.empty() && (!array.known || fewer)) {
       array.sizes = std::move(sizes);
       array.known = true;
     }

@@ -9,55 +9,71 @@
 #include "perceiver/tasks/arrays/loss.h"
 #include "perceiver/tasks/arrays/model.h"
 #include "perceiver/tasks/arrays/patches.h"
+#include "perceiver/tasks/arrays/values.h"
 
 namespace perceiver {
 namespace {
 
-constexpr int64_t kExamplesAtOnce = 32;
+constexpr int64_t kMostExamplesAtOnce = 32;
+constexpr int64_t kElementsAtOnce = 1 << 18;
 
-// [n, O, …] with the axes of what was asked for, and without that of a single query.
-Tensor in_place(const Tensor& values, const ArrayQuery& query, const QueryLayout& layout) {
-  if (query.at.empty() && query.like.empty()) {
-    return layout.elements.elements == 1 ? values.squeeze(1) : values;
-  }
-  const auto split = [&](const Tensor& each) { return from_elements(each, layout.elements); };
-  if (values.dim() == 3) return split(values);
-  std::vector<Tensor> each;  // quantiles
-  for (const Tensor& one : values.unbind(-1)) each.push_back(split(one));
-  return at::stack(each, -1);
+// [n, O, values] with the axes of what was asked for, and without that of a single query.
+Tensor in_place(const Tensor& values, const ArrayQuery& query, const QueryLayout& layout,
+                const std::vector<int64_t>& axes) {
+  if (!query.like.empty()) return from_elements(values, layout.elements);
+  std::vector<int64_t> sizes = {values.size(0)};
+  sizes.insert(sizes.end(), axes.begin(), axes.end());
+  sizes.push_back(values.size(-1));
+  return values.reshape(sizes);
 }
 
-// Tables whose examples are windows: of as many rows as those the model was made for.
-TableWindow window_of(const ArraysConfig& config) {
-  for (const auto& [name, input] : config.inputs) {
-    const bool has_index = !axes_of(name, input).index.empty();
-    if (has_index) return {.rows = input.shape[0]};
-  }
-  return {};
+int64_t examples_at_once(const ArraysLayout& layout) {
+  int64_t elements = 1;
+  for (const auto& [name, input] : layout.inputs) elements += input.elements.elements;
+  for (const auto& [name, query] : layout.queries) elements += query.elements.elements;
+  return std::clamp<int64_t>(kElementsAtOnce / elements, 1, kMostExamplesAtOnce);
 }
 
 }  // namespace
 
+std::vector<int64_t> output_axes(const ArraysConfig& config, const std::string& name,
+                                 const ArrayTable& table) {
+  const ArrayQuery& query = config.queries.at(name);
+  if (query.at.empty()) return asked_axes(name, query, config);
+  std::vector<int64_t> axes = places_shape(table, name, query);
+  axes.pop_back();
+  return axes;
+}
+
 void add_outputs(const ArraysConfig& config, const std::string& name, const Tensor& outputs,
-                 NamedTensors& named) {
+                 const std::vector<int64_t>& axes, NamedTensors& named) {
   const ArrayQuery& query = config.queries.at(name);
   const QueryLayout layout = layout_of(config).queries.at(name);
   const UserOutputs user = user_outputs(outputs.to(at::kCPU, at::kFloat), query, layout);
-  named.emplace_back(name, in_place(user.values, query, layout).contiguous());
-  if (!user.deviation.defined()) return;
-  named.emplace_back(name + ".deviation", in_place(user.deviation, query, layout).contiguous());
+  const auto add = [&](const std::string& as, const Tensor& values) {
+    if (values.dim() == 3) {
+      named.emplace_back(as, in_place(values, query, layout, axes).contiguous());
+      return;
+    }
+    std::vector<Tensor> each;  // quantiles
+    for (const Tensor& one : values.unbind(-1)) {
+      each.push_back(in_place(one, query, layout, axes));
+    }
+    named.emplace_back(as, at::stack(each, -1));
+  };
+  add(name, user.values);
+  if (user.deviation.defined()) add(name + ".deviation", user.deviation);
 }
 
-NamedTensors run_arrays(Model& model, const std::string& path,
-                        const std::function<void(int64_t done, int64_t all)>& progress) {
+NamedTensors run_arrays(Model& model, const ArrayTables& tables, const ArraysProgress& progress) {
   const at::NoGradGuard no_grad;
   auto& impl = model_as<ArraysModelImpl>(model, "run", "arrays");
   const ArraysConfig& config = *model.settings->model<ArraysConfig>();
-  const ArrayTables tables = read_tables({path}, config, window_of(config), /*targets=*/false);
   const ExampleMaker maker(config);
+  const int64_t at_once = examples_at_once(impl.layout());
   std::map<std::string, std::vector<Tensor>> outputs;
-  for (int64_t begin = 0; begin < tables.size(); begin += kExamplesAtOnce) {
-    const int64_t end = std::min(begin + kExamplesAtOnce, tables.size());
+  for (int64_t begin = 0; begin < tables.size(); begin += at_once) {
+    const int64_t end = std::min(begin + at_once, tables.size());
     std::vector<Example> examples;
     for (int64_t i = begin; i < end; ++i) {
       const auto [table, row] = tables.at(i);
@@ -70,8 +86,20 @@ NamedTensors run_arrays(Model& model, const std::string& path,
     if (progress) progress(end, tables.size());
   }
   NamedTensors named;
-  for (const auto& [name, parts] : outputs) add_outputs(config, name, at::cat(parts), named);
+  for (const auto& [name, parts] : outputs) {
+    const std::vector<int64_t> axes = output_axes(config, name, tables.tables().front());
+    add_outputs(config, name, at::cat(parts), axes, named);
+  }
   return named;
+}
+
+NamedTensors run_arrays(Model& model, const std::string& path, const ArraysProgress& progress) {
+  model_as<ArraysModelImpl>(model, "run", "arrays");
+  const ArraysConfig& config = *model.settings->model<ArraysConfig>();
+  return run_arrays(
+      model,
+      read_tables({path}, needed_arrays(config, /*targets=*/false), config, window_of(config)),
+      progress);
 }
 
 }  // namespace perceiver

@@ -98,18 +98,33 @@ ArrayTables::Place ArrayTables::at(int64_t example) const {
   TORCH_INTERNAL_ASSERT(false);
 }
 
-std::vector<std::string> needed_arrays(const ArraysConfig& config, bool targets) {
+std::vector<std::string> input_arrays(const ArraysConfig& config) {
   std::set<std::string> names;
   for (const auto& [name, input] : config.inputs) {
     for (const std::string& array : arrays_of(name, input)) names.insert(array);
     add_sources(input.parts, names);
     if (!input.mask.empty()) names.insert(input.mask);
   }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> asking_arrays(const ArraysConfig& config, const std::string& query) {
+  const ArrayQuery& asked = config.queries.at(query);
+  std::set<std::string> names;
+  if (!asked.at.empty()) names.insert(asked.at);
+  add_sources(asked.parts, names);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> needed_arrays(const ArraysConfig& config, bool targets) {
+  std::set<std::string> names;
+  const auto add = [&](const std::vector<std::string>& some) {
+    names.insert(some.begin(), some.end());
+  };
+  add(input_arrays(config));
   for (const auto& [name, query] : config.queries) {
-    if (!query.at.empty()) names.insert(query.at);
-    add_sources(query.parts, names);
-    if (!targets) continue;
-    for (const std::string& array : targets_of(name, query, config)) names.insert(array);
+    add(asking_arrays(config, name));
+    if (targets) add(targets_of(name, query, config));
   }
   return {names.begin(), names.end()};
 }
@@ -134,9 +149,18 @@ ColumnWords known_words(const ArraysConfig& config) {
   return words;
 }
 
-ArrayTables read_tables(const std::vector<std::string>& paths, const ArraysConfig& config,
-                        const TableWindow& window, bool targets) {
-  const std::vector<std::string> needed = needed_arrays(config, targets);
+TableWindow window_of(const ArraysConfig& config) {
+  int64_t rows = 0;
+  for (const auto& [name, input] : config.inputs) {
+    if (axes_of(name, input).index.empty()) continue;
+    rows = std::max(rows, input.rows.empty() ? input.shape[0] : input.rows[1]);
+  }
+  return {.rows = rows};
+}
+
+ArrayTables read_tables(const std::vector<std::string>& paths,
+                        const std::vector<std::string>& needed, const ArraysConfig& config,
+                        const TableWindow& window) {
   std::vector<std::string> csv;
   std::vector<ArrayTable> tables;
   for (const std::string& path : paths) {
@@ -150,7 +174,11 @@ ArrayTables read_tables(const std::vector<std::string>& paths, const ArraysConfi
   if (!tables.empty()) {
     fail("{} and {}: expected tables alone, or files of arrays alone", csv[0], tables[0].name);
   }
-  return ArrayTables(read_csv_tables(csv, needed, known_words(config), window));
+  ColumnBytes bytes;
+  for (const auto& [name, input] : config.inputs) {
+    if (input.bytes > 0) bytes[arrays_of(name, input)[0]] = input.bytes;
+  }
+  return ArrayTables(read_csv_tables(csv, needed, known_words(config), window, bytes));
 }
 
 std::optional<ArrayTables> tables_of(const ArraysConfig& config, const ArraysDataConfig& data,
@@ -163,7 +191,8 @@ std::optional<ArrayTables> tables_of(const ArraysConfig& config, const ArraysDat
         "data.train names no files; give .npz, .safetensors, .npy or .csv files, or folders of "
         ".npy, with --data");
   }
-  ArrayTables tables = read_tables(paths, config, data.window, /*targets=*/true);
+  ArrayTables tables =
+      read_tables(paths, needed_arrays(config, /*targets=*/true), config, data.window);
   if (!shared) return tables;
   const int64_t all = tables.size();
   tables.keep(data.held_out_share, measured);

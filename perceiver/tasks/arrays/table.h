@@ -29,12 +29,16 @@ ArrayTable table_of(std::string name, TensorMap arrays, const std::vector<std::s
 
 bool is_csv(const std::string& path);
 
+// Columns of texts of which so many bytes are taken.
+using ColumnBytes = std::map<std::string, int64_t>;
+
 // The needed columns of .csv and .tsv files. A column with anything but numbers in any of them has
 // words, and so has one whose words are `known`: these keep their numbers, others have none, -1.
-// An empty field, NA, NaN, null and ? are missing: NaN, or -1.
+// An empty field, NA, NaN, null and ? are missing: NaN, or -1, as is what lies behind a text's end.
 std::vector<ArrayTable> read_csv_tables(const std::vector<std::string>& paths,
                                         const std::vector<std::string>& needed,
-                                        const ColumnWords& known, const TableWindow& window);
+                                        const ColumnWords& known, const TableWindow& window,
+                                        const ColumnBytes& bytes = {});
 
 class ArrayTables {
  public:
@@ -59,13 +63,20 @@ class ArrayTables {
   int64_t size_ = 0;
 };
 
-// The arrays that a config names, those of right answers among them or not, and the words it has.
+// The arrays that a config names: of all inputs; of what a query asks by; of both, and of the right
+// answers or not. And the words it has.
+std::vector<std::string> input_arrays(const ArraysConfig& config);
+std::vector<std::string> asking_arrays(const ArraysConfig& config, const std::string& query);
 std::vector<std::string> needed_arrays(const ArraysConfig& config, bool targets);
 ColumnWords known_words(const ArraysConfig& config);
 
-// All rows of files.
-ArrayTables read_tables(const std::vector<std::string>& paths, const ArraysConfig& config,
-                        const TableWindow& window, bool targets);
+// Rows of a table that make an example of a model that is run: as many as its inputs see.
+TableWindow window_of(const ArraysConfig& config);
+
+// All rows of files, which have the arrays `needed`.
+ArrayTables read_tables(const std::vector<std::string>& paths,
+                        const std::vector<std::string>& needed, const ArraysConfig& config,
+                        const TableWindow& window);
 
 // The examples of a split; none where nothing is held out.
 std::optional<ArrayTables> tables_of(const ArraysConfig& config, const ArraysDataConfig& data,

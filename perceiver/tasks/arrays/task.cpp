@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/model/training_flops.h"
+#include "perceiver/tasks/arrays/ask.h"
 #include "perceiver/tasks/arrays/examples.h"
 #include "perceiver/tasks/arrays/learn.h"
 #include "perceiver/tasks/arrays/loss.h"
@@ -87,7 +88,7 @@ class ArraysTraining : public TrainingOf<ArraysExperiment> {
   ArraysModel model_;
 };
 
-class ArraysTask : public ModelTask<ArraysModel, ArraysExperiment> {
+class ArraysTask : public ModelTask<ArraysModel, ArraysExperiment, Application> {
  public:
   using ModelTask::ModelTask;
 
@@ -107,9 +108,45 @@ class ArraysTask : public ModelTask<ArraysModel, ArraysExperiment> {
     return at::cat(values, 1);
   }
 
+  InputKind reads() const override { return InputKind::kArrays; }
+
+  // The first example of a file, as the inputs alone.
+  Example read(std::span<const File> files) const override {
+    return first_example(config_.model, one_of(files));
+  }
+
+  Tensor encode(const Example& inputs) override {
+    return model_->encode(to_model(*model_, inputs));
+  }
+
+  // Of a model that is asked for one class alone.
+  Tensor classify(const Example& inputs) override {
+    const auto& [name, query] = *config_.model.queries.begin();
+    const bool learned = query.at.empty() && query.like.empty() && query.learned <= 1;
+    if (config_.model.queries.size() > 1 || !learned || !is_class(query.loss)) {
+      fail("expected a model whose one query is learned, and asks for a class");
+    }
+    return model_(to_model(*model_, inputs)).at(name).squeeze(1).softmax(-1);
+  }
+
+  void encode_files(std::span<const File> files, LatentsFile& file, const Hooks&) override {
+    encode_arrays(*model_, config_.model, one_of(files), file);
+  }
+  std::vector<std::string> questions() const override { return {"--at"}; }
+  Answer answer(const LatentsFile& file, const Query& query,
+                const std::vector<std::string>&) override {
+    return answer_arrays(*model_, config_.model, file, query);
+  }
+  std::vector<InputView> views(const Example&) const override { return array_views(config_.model); }
+
   Training* training() override { return &training_; }
 
  private:
+  static const File& one_of(std::span<const File> files) {
+    if (files.size() == 1) return files[0];
+    fail("a model of the task arrays takes one file with all arrays, got {}", files.size());
+  }
+
   ArraysTraining training_{config_, model_};
 };
 

@@ -82,11 +82,17 @@ std::vector<int64_t> target_shape(const ArrayTable& table, const std::string& na
   const std::vector<int64_t> axes = asked_axes(name, query, config);
   if (axes.empty() && sizes.size() == 2 && sizes[0] == 1) sizes.erase(sizes.begin());
   if (sizes.size() == axes.size()) sizes.push_back(1);
-  if (sizes.size() == axes.size() + 1) return sizes;
-  std::vector<int64_t> expected(axes);
+  if (sizes.size() == axes.size() + 1) {
+    const std::vector<int64_t> places(sizes.begin(), sizes.end() - 1);
+    cut_axes(places, query.rows, fmt::format("queries.{}.rows", name));
+    return sizes;
+  }
+  const bool asks_one = query.at.empty() && query.like.empty() && axes.empty() && sizes.size() == 2;
   fail(
-      "{}: array '{}', the target of 'queries.{}', has shape {}, expected {}, or that and channels",
-      table.name, names[0], name, of_example(sizes_of_one(table, names[0])), of_example(axes));
+      "{}: array '{}', the target of 'queries.{}', has shape {}, expected {}, or that and "
+      "channels{}",
+      table.name, names[0], name, of_example(sizes_of_one(table, names[0])), of_example(axes),
+      asks_one ? fmt::format("; learned = {} asks for so many", sizes[0]) : "");
 }
 
 int64_t source_width(const ArrayTable& table, const ArraySource& source, int64_t num_axes) {
@@ -116,22 +122,41 @@ Tensor input_values(const ArrayTable& table, const std::string& name, const Arra
   };
   const bool categories = names.size() == 1 && std::ranges::none_of(input.parts, takes_own_number);
   for (const std::string& array : names) check_words(table, array, categories);
-  check_sizes(table, "array " + quoted(names), input_shape(table, name, input), input.shape);
+  const std::vector<int64_t> sizes = input_shape(table, name, input);
+  std::vector<int64_t> expected = input.shape;
+  if (!input.rows.empty() && sizes.size() == expected.size()) {
+    expected[0] = std::max(sizes[0], input.rows[1]);
+  }
+  check_sizes(table, "array " + quoted(names), sizes, expected);
   const Tensor values = stacked(table, names, pick);
   const bool has_channels = names.size() > 1 || (input.has_channels && values.dim() > 1);
   return has_channels ? values : values.unsqueeze(-1);
 }
 
 Tensor places_values(const ArrayTable& table, const std::string& name, const ArrayQuery& query,
-                     const PickRows& pick) {
-  check_sizes(table, "array '" + query.at + "'", places_shape(table, name, query), query.shape);
+                     const PickRows& pick, bool any_number) {
+  const std::vector<int64_t> sizes = places_shape(table, name, query);
+  std::vector<int64_t> expected = query.shape;
+  if (any_number) {
+    expected = sizes;
+    expected.back() = query.shape.back();
+  }
+  check_sizes(table, "array '" + query.at + "'", sizes, expected);
   return pick(table.array(query.at));
 }
 
 Tensor target_values(const ArrayTable& table, const std::string& name, const ArrayQuery& query,
                      const ArraysConfig& config, const PickRows& pick) {
   const std::vector<std::string> names = targets_of(name, query, config);
-  for (const std::string& array : names) check_words(table, array, is_class(query.loss));
+  for (const std::string& array : names) {
+    const auto words = table.words.find(array);
+    if (is_class(query.loss) || words == table.words.end()) continue;
+    fail(
+        "{}: column '{}' has words such as '{}', which the loss {} of 'queries.{}' cannot take; "
+        "take cross_entropy",
+        table.name, array, words->second.empty() ? "" : words->second[0], to_word(query.loss),
+        name);
+  }
   const std::vector<int64_t> shape = target_shape(table, name, query, config);
   check_sizes(table, "array " + quoted(names), shape, query.target_shape);
   const Tensor values = stacked(table, names, pick);
@@ -144,6 +169,11 @@ Tensor field_values(const ArrayTable& table, const ArrayField& field, const Tens
                     const PickRows& pick) {
   const ArraySource source = read_source(field.source(), "");
   if (source.array.empty()) {
+    if (source.begin + source.count(own.size(-1)) > own.size(-1) ||
+        source.count(own.size(-1)) < 1) {
+      fail("{}: a field asks for channels '{}', the array has {}", table.name, field.source(),
+           own.size(-1));
+    }
     return own.narrow(-1, source.begin, source.count(own.size(-1)));
   }
   check_words(table, source.array, !field.category.empty());
@@ -165,6 +195,11 @@ Tensor field_values(const ArrayTable& table, const ArrayField& field, const Tens
 
 Tensor cut_rows(const Tensor& values, const std::vector<int64_t>& rows) {
   return rows.empty() ? values : values.narrow(1, rows[0], rows[1] - rows[0]);
+}
+
+void check_binary(double low, double high, const std::string& what) {
+  if (low >= 0.0 && high <= 1.0) return;
+  fail("{} has numbers such as {}, the loss binary expects 0 and 1", what, low < 0.0 ? low : high);
 }
 
 Tensor whole_numbers(const Tensor& values, const std::string& what) {
