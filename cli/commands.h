@@ -31,6 +31,7 @@ void add_models_command(CLI::App& app);
 void add_paper_command(CLI::App& app);
 void add_query_command(CLI::App& app);
 void add_run_command(CLI::App& app);
+void add_serve_command(CLI::App& app);  // where the build has what it takes
 void add_sweep_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 void add_version_command(CLI::App& app);

@@ -57,6 +57,9 @@ void add_all_commands(CLI::App& app) {
   add_data_command(app);
   add_new_command(app);
   add_run_command(app);
+#ifdef PERCEIVER_HAS_SERVER
+  add_serve_command(app);
+#endif
   add_convert_command(app);
   add_models_command(app);
   add_doctor_command(app);
