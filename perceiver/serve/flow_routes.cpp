@@ -7,6 +7,7 @@
 #include "perceiver/serve/answers.h"
 #include "perceiver/serve/begun_job.h"
 #include "perceiver/serve/parts.h"
+#include "perceiver/serve/reading.h"
 #include "perceiver/serve/refused.h"
 #include "perceiver/tasks/json.h"
 #include "perceiver/tasks/optical_flow/files.h"
@@ -26,7 +27,12 @@ HttpResponse flow_of_frames(ServerParts& parts, const HttpRequest& request, cons
                             ServedModel& served) {
   const std::string type =
       accepted(request, {"application/json", "image/png", "application/octet-stream"});
-  const Tensor first = decode_image(asked.files()[0]), second = decode_image(asked.files()[1]);
+  Tensor first, second;
+  {
+    const ReadingPlace place;
+    first = decode_image(asked.files()[0]);
+    second = decode_image(asked.files()[1]);
+  }
   std::optional<FlowEstimate> found;
   const Spent spent = parts.engine.run(
       served, [&](Model& model) { found = FlowEstimator(model, {})(first, second); });

@@ -10,18 +10,15 @@
 namespace perceiver {
 namespace {
 
-// Decoded pictures are many times as large as their files: as many at a time as there are
-// processors, whatever the number of requests.
-Example read_few_at_a_time(const Application& task, std::span<const File> files) {
-  static std::counting_semaphore<> places(available_processors());
-  struct Place {
-    Place() { places.acquire(); }
-    ~Place() { places.release(); }
-  } const place;
-  return task.read(files);
+std::counting_semaphore<>& places() {
+  static std::counting_semaphore<> all(available_processors());
+  return all;
 }
 
 }  // namespace
+
+ReadingPlace::ReadingPlace() { places().acquire(); }
+ReadingPlace::~ReadingPlace() { places().release(); }
 
 int64_t num_tokens(const Example& inputs) {
   const auto mask = inputs.find("mask");
@@ -31,7 +28,11 @@ int64_t num_tokens(const Example& inputs) {
 Work work_of_files(ServedModel& served, std::span<const File> files, const std::string& kind,
                    const PassOf& pass) {
   Application& task = application_of(served.model);
-  Example inputs = read_few_at_a_time(task, files);
+  Example inputs;
+  {
+    const ReadingPlace place;
+    inputs = task.read(files);
+  }
   const auto forward = pass(task);
   return {.model = served,
           .pass =

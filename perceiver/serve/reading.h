@@ -19,6 +19,14 @@ using PassOf = std::function<std::function<Tensor(const Example&)>(Application& 
 Work work_of_files(ServedModel& served, std::span<const File> files, const std::string& kind,
                    const PassOf& pass);
 
+// While one lives, its thread may decode. There are as many places as processors, whatever the
+// number of requests: decoded pictures are many times as large as their files.
+struct ReadingPlace {
+  ReadingPlace();
+  ~ReadingPlace();
+  ReadingPlace(const ReadingPlace&) = delete;
+};
+
 // The elements of texts that read() made; 0 of anything else.
 int64_t num_tokens(const Example& inputs);
 
