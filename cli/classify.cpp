@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
 
 #include "cli/checks.h"
 #include "cli/classify_tasks.h"
 #include "cli/commands.h"
+#include "cli/ranks.h"
 #include "cli/session.h"
+#include "cli/shared_output.h"
 #include "cli/verb_hooks.h"
 #include "perceiver/core/error.h"
+#include "perceiver/tasks/given_inputs.h"
 #include "perceiver/tasks/json.h"
 
 namespace perceiver {
@@ -22,23 +27,32 @@ struct ClassifyArgs {
   bool json = false, jsonl = false, lines = false;
   std::vector<std::string> tasks;
   std::string pair;
+  RankArgs ranks;
 };
 
-void print(const Classified& result, const Model& model, const ClassifyArgs& args) {
-  if (args.jsonl) {
-    fmt::print("{}\n", json_text(with_origin(to_json(result), model)));
-  } else if (!args.json) {
-    fmt::print("{}\n", result.name);
-    for (const RankedClass& one : result.top) {
-      fmt::print("  {:5.1f} %  {}\n", 100.0 * one.probability, one.name);
-    }
+std::string text_of(const Classified& result, const Model& model, const ClassifyArgs& args) {
+  if (args.jsonl) return json_text(with_origin(to_json(result), model)) + "\n";
+  if (args.json) return "";
+  std::string text = result.name + "\n";
+  for (const RankedClass& one : result.top) {
+    text += fmt::format("  {:5.1f} %  {}\n", 100.0 * one.probability, one.name);
   }
-  std::fflush(stdout);
+  return text;
 }
 
-void classify_verb(ClassifyArgs args) {
+// The shipped one that classifies such inputs.
+std::string default_model(const ClassifyArgs& args) {
+  const std::string model = shipped_model_for(args.inputs);
+  return model == "sound-mini" ? model : "image-mini";
+}
+
+// This process's share of the work; null: all of it.
+void classify_verb(ClassifyArgs args, Ranks* ranks) {
+  if (args.session.model.empty()) args.session.model = default_model(args);
   Session session(args.session);
   if (!args.tasks.empty()) {
+    if (ranks != nullptr)
+      fail("--task asks of one text; several processes share files to classify");
     return classify_tasks(session.model, {.inputs = args.inputs,
                                           .tasks = args.tasks,
                                           .pair = args.pair,
@@ -52,23 +66,27 @@ void classify_verb(ClassifyArgs args) {
   if (args.inputs.empty()) args.inputs = {classify_sample(session.model).string()};
   const std::vector<ClassifySource> sources =
       classify_sources(session.model, args.inputs, {.lines = args.lines, .hooks = verb.hooks()});
-  auto document = nlohmann::ordered_json::array();
-  size_t unreadable = 0;
-  args.options.hooks = verb.hooks();
-  args.options.ready = [&](const Classified& result) {
-    verb.clear();
-    if (result.error.empty()) {
-      print(result, session.model, args);
-      if (args.json) document.push_back(with_origin(to_json(result), session.model));
-      return;
-    }
-    ++unreadable;
-    if (sources.size() == 1) fail("{}", result.error);
-    fmt::print(stderr, "perceiver: {}\n", result.error);
+  const auto count = static_cast<int64_t>(sources.size());
+  const int64_t per_piece = inputs_per_piece(count, args.options.batch, ranks);
+  const auto classify_piece = [&](int64_t piece, const Say& say) {
+    const int64_t begin = piece * per_piece;
+    if (begin >= count) return false;
+    args.options.hooks = verb.hooks();
+    args.options.ready = [&](const Classified& result) {
+      if (!result.error.empty()) return say({.error = result.error});
+      Said said{.out = text_of(result, session.model, args)};
+      if (args.json) said.document = with_origin(to_json(result), session.model);
+      say(said);
+    };
+    const auto some = std::span(sources).subspan(begin, std::min(per_piece, count - begin));
+    classify(session.model, some, args.options);
+    return true;
   };
-  classify(session.model, sources, args.options);
-  if (args.json) fmt::print("{}\n", json_text(document, 2));
-  if (unreadable > 0) fail("{} of {} inputs could not be read", unreadable, sources.size());
+  print_shared(ranks, {.inputs = count,
+                       .called = "inputs",
+                       .json = args.json,
+                       .verb = verb,
+                       .work = classify_piece});
 }
 
 }  // namespace
@@ -79,7 +97,9 @@ void add_classify_command(CLI::App& app) {
       add_command(app, "classify", "Say what is in pictures, clips, sounds or texts",
                   "  perceiver classify\n"
                   "  perceiver classify cat.jpg\n"
+                  "  perceiver classify samples/digits/seven.wav\n"
                   "  perceiver classify photos/ -m deepmind/vision-perceiver-conv --jsonl\n"
+                  "  perceiver classify photos/ --ranks 2\n"
                   "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier\n"
                   "  perceiver classify --task sst2 \"a fine film\" -m runs/glue\n"
                   "  perceiver classify --task all \"It rains.\" --pair \"It is wet.\" -m "
@@ -105,8 +125,16 @@ void add_classify_command(CLI::App& app) {
   command->add_flag("--lines", args->lines, "Take each line of a file as a text of its own");
   command->add_flag("--json", args->json, "Print one JSON document");
   command->add_flag("--jsonl", args->jsonl, "Print a line of JSON for each input as it is ready");
-  add_session_options(*command, args->session, "image-mini");
-  command->callback([args] { classify_verb(*args); });
+  add_session_options(*command, args->session, "");
+  command->get_option("--model")->required(false)->description(
+      command->get_option("--model")->get_description() +
+      "; default: image-mini, of sounds sound-mini");
+  add_rank_options(*command, args->ranks);
+  command->callback([args] {
+    SessionOptions& session = args->session;
+    share_verb(args->ranks, args->inputs, {session.device, session.threads, session.quiet},
+               [&](Ranks* ranks) { classify_verb(*args, ranks); });
+  });
 }
 
 }  // namespace perceiver

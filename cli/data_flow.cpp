@@ -10,11 +10,13 @@
 #include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
 #include "perceiver/core/processors.h"
 #include "perceiver/media/flow.h"
 #include "perceiver/media/image.h"
+#include "perceiver/ranks/shared_work.h"
 #include "perceiver/tasks/optical_flow/generator.h"
 
 namespace perceiver {
@@ -26,6 +28,7 @@ struct DataFlowArgs {
   std::string output, size = "496x368";
   GeneratorConfig generator = {};
   int64_t count = 0, seed = 0, threads = 0;
+  RankArgs ranks;
 };
 
 // What a folder of pairs was made with, so that a second run goes on with the same.
@@ -72,19 +75,17 @@ void write_pair(const fs::path& folder, const FlowPair& pair) {
   write_file(folder / "forward.flo", encode_flo(pair.flow));
 }
 
-void make_pairs(const DataFlowArgs& args) {
+// Pairs `first`, first + every, ….
+void make_pairs(const DataFlowArgs& args, int64_t first, int64_t every) {
   const Recipe recipe = recipe_of(args);
   const FlowGenerator generator(recipe.generator, recipe.height, recipe.width);
-  fs::create_directories(args.output);
-  check_recipe(args.output, recipe);
-
-  Progress progress("pairs", static_cast<double>(args.count));
-  std::atomic<int64_t> next = 0;
+  Progress progress("pairs", static_cast<double>((args.count - first + every - 1) / every));
+  std::atomic<int64_t> next = first;
   std::mutex mutex;
   std::exception_ptr error;
   const auto work = [&] {
     at::set_num_threads(1);  // pairs are what is done at once
-    for (int64_t i = next++; i < args.count; i = next++) {
+    for (int64_t i = next.fetch_add(every); i < args.count; i = next.fetch_add(every)) {
       try {
         const fs::path folder = fs::path(args.output) / fmt::format("table_0_run_{:06}", i);
         if (!fs::exists(folder / "forward.flo")) {
@@ -108,6 +109,20 @@ void make_pairs(const DataFlowArgs& args) {
   if (error) std::rethrow_exception(error);
 }
 
+// A piece is what one process makes of all pairs.
+void data_flow(const DataFlowArgs& args, Ranks* ranks) {
+  fs::create_directories(args.output);
+  check_recipe(args.output, recipe_of(args));
+  const int64_t size = ranks ? ranks->size() : 1;
+  const auto work = [&](int64_t piece) -> std::optional<std::string> {
+    if (piece >= size) return {};
+    make_pairs(args, piece, size);
+    return "";
+  };
+  share(ranks, {.work = work, .take = [](int64_t, const std::string&) {}});
+  if (ranks == nullptr || ranks->is_first()) fmt::print("{}\n", args.output);
+}
+
 }  // namespace
 
 void add_data_flow_command(CLI::App& data) {
@@ -116,6 +131,7 @@ void add_data_flow_command(CLI::App& data) {
       data, "flow", "Make pairs of frames with exact flow, in AutoFlow's folders",
       "  perceiver data flow -o pairs --count 1000\n"
       "  perceiver data flow -o photo-pairs --count 1000 --backgrounds photos --cutouts objects\n"
+      "  perceiver data flow -o pairs --count 1000 --ranks 2\n"
       "  perceiver train configs/flow_mini.toml --data pairs");
   command->add_option("-o,--output", args->output, "Folder to write to, or to go on with")
       ->required();
@@ -136,9 +152,14 @@ void add_data_flow_command(CLI::App& data) {
       ->add_option("--threads", args->threads,
                    "How many pairs to make at once; default: one for each core")
       ->check(whole_number(1));
+  add_rank_options(*command, args->ranks);
   command->callback([args] {
-    make_pairs(*args);
-    fmt::print("{}\n", args->output);
+    bool quiet = false;
+    std::string device = "cpu";
+    share_verb(args->ranks, {}, {device, args->threads, quiet}, [&](Ranks* ranks) {
+      Progress::show(!quiet);
+      data_flow(*args, ranks);
+    });
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "perceiver/core/json_text.h"
 #include "perceiver/core/output_place.h"
@@ -28,6 +29,7 @@ struct EvalArgs {
   int64_t threads = 0;
   std::optional<int64_t> seed;
   bool json = false, quiet = false;
+  RankArgs ranks;
 };
 
 // A model of a run is measured as the run's config says; another as its task's defaults do.
@@ -65,7 +67,9 @@ void print(const Evaluation& result, const Training& training, const fs::path& m
   if (!args.output.empty()) fmt::print("{}\n", args.output);
 }
 
-void eval(const EvalArgs& args) {
+// This process's share of the work; null: all of it.
+void eval(const EvalArgs& args, Ranks* ranks) {
+  const bool is_first = ranks == nullptr || ranks->is_first();
   if (!args.output.empty()) check_writable(args.output);
   use_threads(args.threads);
   const fs::path path = find_model(args.model);
@@ -87,7 +91,9 @@ void eval(const EvalArgs& args) {
   if (are_names(model.labels)) training.match_classes(model.labels);
   const std::unique_ptr<Dataset> dataset = training.dataset(Split::kEval);
   if (!dataset) fail("there are no held-out examples; name files or folders with --data");
-  if (!args.quiet) fmt::print(stderr, "{}\n", describe(model, device.str(), "float32"));
+  const std::string where =
+      ranks ? fmt::format("{}, {} ranks", device.str(), ranks->size()) : device.str();
+  if (!args.quiet) fmt::print(stderr, "{}\n", describe(model, where, "float32"));
 
   Progress::show(!args.quiet);
   Progress progress("measuring", 1.0);
@@ -95,11 +101,13 @@ void eval(const EvalArgs& args) {
   MeasuredBatches batches;
   EvaluateOptions options{.device = device,
                           .seed = static_cast<uint64_t>(args.seed.value_or(training.config().seed)),
-                          .progress = [&](int64_t done, int64_t all) {
-                            const double share =
-                                static_cast<double>(done) / static_cast<double>(all);
-                            progress.add(share - std::exchange(before, share));
-                          }};
+                          .progress =
+                              [&](int64_t done, int64_t all) {
+                                const double share =
+                                    static_cast<double>(done) / static_cast<double>(all);
+                                progress.add(share - std::exchange(before, share));
+                              },
+                          .ranks = ranks};
   if (!args.output.empty()) {
     options.measured = [&](const Example& batch, const TensorMap& state) {
       batches.add(batch, state);
@@ -107,6 +115,7 @@ void eval(const EvalArgs& args) {
   }
   const Evaluation result = evaluate(*task, *dataset, options);
   progress.clear();
+  if (!is_first) return;
   if (!args.output.empty()) batches.write(args.output);
   print(result, training, path, args);
 }
@@ -120,7 +129,8 @@ void add_eval_command(CLI::App& app) {
                                   "  perceiver eval deepmind/language-perceiver --data texts/ "
                                   "eval.examples=100 --json\n"
                                   "  perceiver eval language-mini --data texts/ eval.batch=1 -o "
-                                  "measured.safetensors");
+                                  "measured.safetensors\n"
+                                  "  perceiver eval language-mini --data texts/ --ranks 2");
   command
       ->add_option("model", args->model,
                    "The model: a run, a name, a folder, a checkpoint, or a hub id")
@@ -142,7 +152,11 @@ void add_eval_command(CLI::App& app) {
       "train.seed");
   command->add_flag("--json", args->json, "Print one JSON document");
   add_quiet_option(*command, args->quiet);
-  command->callback([args] { eval(*args); });
+  add_rank_options(*command, args->ranks);
+  command->callback([args] {
+    share_verb(args->ranks, {args->model}, {args->device, args->threads, args->quiet},
+               [&](Ranks* ranks) { eval(*args, ranks); });
+  });
 }
 
 }  // namespace perceiver

@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -31,19 +33,27 @@ namespace {
   exit_at_once(1);
 }
 
-// What `work` fails with, as a line; nothing: it does not.
-std::optional<std::string> failure_of(const std::function<void()>& work) {
+// What `work` fails with, as a line.
+struct Failure {
+  std::string message;
+  Ranks::Blame blame = Ranks::Blame::kThisRank;
+};
+
+// Nothing: it does not fail.
+std::optional<Failure> failure_of(const std::function<void()>& work) {
   try {
     work();
     return {};
+  } catch (const ErrorOfAll& e) {
+    return Failure{e.what(), Ranks::Blame::kAll};
   } catch (const Error& e) {
-    return e.what();
+    return Failure{e.what()};
   } catch (const std::bad_alloc&) {
-    return "out of memory";
+    return Failure{"out of memory"};
   } catch (const c10::Error& e) {
-    return e.what_without_backtrace();
+    return Failure{e.what_without_backtrace()};
   } catch (const std::exception& e) {
-    return e.what();
+    return Failure{e.what()};
   }
 }
 
@@ -101,12 +111,10 @@ RankDevice device_of_rank(const std::string& argument, const std::optional<Place
   return {{at::kCUDA, index}, place->local_size <= num_gpus()};
 }
 
-void use_rank_threads(int64_t threads, const std::optional<Place>& place) {
+int64_t threads_of_rank(int64_t threads, const std::optional<Place>& place) {
   const bool chosen = std::getenv("OMP_NUM_THREADS") || std::getenv("MKL_NUM_THREADS");
-  if (threads == 0 && place && !chosen) {
-    threads = std::max<int64_t>(1, available_processors() / place->local_size);
-  }
-  use_threads(threads);
+  if (threads > 0 || !place || chosen) return threads;
+  return std::max<int64_t>(1, available_processors() / place->local_size);
 }
 
 void as_rank(const RankArgs& args, const std::optional<Place>& place, const RankDevice& device,
@@ -119,8 +127,27 @@ void as_rank(const RankArgs& args, const std::optional<Place>& place, const Rank
                            .own_device = device.own,
                            .same = fmt::format("perceiver {}\n{}", PERCEIVER_VERSION, same),
                            .on_error = [=](const std::string& why) { end_with(why, says); }});
-  const std::optional<std::string> failure = failure_of([&] { work(ranks.get()); });
-  if (failure) end_with(ranks->report(*failure), says);
+  const std::optional<Failure> failure = failure_of([&] { work(ranks.get()); });
+  if (failure) end_with(ranks->report(failure->message, failure->blame), says);
+}
+
+void share_verb(const RankArgs& args, const std::vector<std::string>& inputs, RankOptions options,
+                const std::function<void(Ranks* ranks)>& work) {
+  const std::optional<Place> place = own_place(args);
+  if ((place || args.ranks > 1) && std::ranges::find(inputs, "-") != inputs.end()) {
+    fail("several processes cannot share the standard input; name files, or leave --ranks out");
+  }
+  if (start_ranks(args)) return;
+  const RankDevice device = device_of_rank(options.device, place);
+  if (place) {
+    options.device = device.device.str();
+    options.threads = threads_of_rank(options.threads, place);
+    options.quiet = options.quiet || place->rank > 0;
+  }
+  // All but the program, which may lie elsewhere on another machine.
+  const std::vector<std::string> words = own_words();
+  const std::string same = fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
+  as_rank(args, place, device, same, work);
 }
 
 }  // namespace perceiver

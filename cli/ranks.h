@@ -5,7 +5,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "perceiver/core/error.h"
 #include "perceiver/ranks/ranks.h"
 
 namespace CLI {
@@ -39,12 +41,29 @@ struct RankDevice {
 };
 RankDevice device_of_rank(const std::string& argument, const std::optional<Place>& place);
 
-// --threads; without, the cores shared out.
-void use_rank_threads(int64_t threads, const std::optional<Place>& place);
+// --threads; without, the cores shared out. 0: as many as there are.
+int64_t threads_of_rank(int64_t threads, const std::optional<Place>& place);
+
+// What is wrong with the work of all ranks, whichever has found it: it is said without a name.
+struct ErrorOfAll : Error {
+  using Error::Error;
+};
 
 // Does `work` as this rank; null: alone. All must have the same to say in `same`. An error of any
 // rank ends the program on all, with a line that names it.
 void as_rank(const RankArgs& args, const std::optional<Place>& place, const RankDevice& device,
              const std::string& same, const std::function<void(Ranks* ranks)>& work);
+
+// What of a verb's options is not the same on all ranks.
+struct RankOptions {
+  std::string& device;
+  int64_t& threads;
+  bool& quiet;
+};
+
+// A whole verb that splits its inputs: starts the ranks that --ranks asks for, or does `work` as
+// one of them, with options of its own, or alone (null). Fails where the inputs cannot be shared.
+void share_verb(const RankArgs& args, const std::vector<std::string>& inputs, RankOptions options,
+                const std::function<void(Ranks* ranks)>& work);
 
 }  // namespace perceiver

@@ -12,6 +12,7 @@
 #include "cli/train_display.h"
 #include "cli/train_options.h"
 #include "perceiver/core/interrupt.h"
+#include "perceiver/core/processors.h"
 #include "perceiver/train/trainer.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/origin.h"
@@ -160,7 +161,7 @@ void train(TrainArgs args) {
   const RankDevice device = device_of_rank(args.device, place);
   if (start_ranks(args.ranks)) return;
 
-  use_rank_threads(args.threads, place);
+  use_threads(threads_of_rank(args.threads, place));
   const PlannedRun plan{args, folder, settings, device.device, place ? place->local_size : 1};
   int signal = 0;
   as_rank(args.ranks, place, device, settings->text(),

@@ -9,9 +9,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -60,6 +62,15 @@ class Child {
   pid_t pid_;
   std::optional<int> status_;
 };
+
+// The processes that one has started, in their order.
+inline std::vector<pid_t> children_of(pid_t parent) {
+  const std::string number = std::to_string(parent);
+  std::ifstream file("/proc/" + number + "/task/" + number + "/children");
+  std::vector<pid_t> all;
+  for (pid_t pid = 0; file >> pid;) all.push_back(pid);
+  return all;
+}
 
 inline void wait_for(const std::function<bool()>& condition) {
   for (int i = 0; i < 6000 && !condition(); ++i) {

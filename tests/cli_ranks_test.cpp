@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <random>
 
 #include "tests/child.h"
@@ -51,15 +50,6 @@ save_every = 5
 
   fs::path folder = fs::path(testing::TempDir()) / ("cli_ranks_" + std::to_string(getpid()));
 };
-
-// The processes that one has started, in their order.
-std::vector<pid_t> children_of(pid_t parent) {
-  std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
-                     "/children");
-  std::vector<pid_t> all;
-  for (pid_t pid = 0; file >> pid;) all.push_back(pid);
-  return all;
-}
 
 // As torchrun has it: rank `rank` of two, at a port of this test's own.
 std::string as_rank_of_two(int rank, const std::string& program_and_arguments) {

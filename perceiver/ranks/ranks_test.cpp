@@ -60,21 +60,29 @@ TEST(Ranks, OneIsAGroupToo) {
   });
 }
 
-TEST(Ranks, WithDifferentConfigsDoNotBegin) {
+// What each of two that have this to say fails with.
+std::vector<std::string> errors_of_two(const std::string& first, const std::string& second) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   std::vector<std::string> errors(2);
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
-      const std::string same = "train.steps = 4\ntrain.batch = " + std::to_string(rank);
+      const std::string same = rank == 0 ? first : second;
       errors[rank] = error_of([&] { Ranks(store, {.rank = rank, .size = 2}, {.same = same}); });
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const std::string expected =
-      "rank 1 has 'train.batch = 1', rank 0 has 'train.batch = 0'; start all ranks with the same "
-      "program, config and settings";
-  EXPECT_EQ(errors, std::vector<std::string>({expected, expected}));
+  return errors;
+}
+
+TEST(Ranks, WithDifferentConfigsOrVersionsDoNotBegin) {
+  const std::string next = "; start all ranks with the same program, config and settings";
+  const std::string config = "rank 1 has 'train.batch = 1', rank 0 has 'train.batch = 0'" + next;
+  EXPECT_EQ(errors_of_two("train.steps = 4\ntrain.batch = 0", "train.steps = 4\ntrain.batch = 1"),
+            std::vector<std::string>({config, config}));
+  const std::string version = "rank 1 has 'perceiver 0.2.0', rank 0 has 'perceiver 0.1.0'" + next;
+  EXPECT_EQ(errors_of_two("perceiver 0.1.0\nsame", "perceiver 0.2.0\nsame"),
+            std::vector<std::string>({version, version}));
 }
 
 TEST(Ranks, OneThatDoesNotComeIsNamed) {
