@@ -6,6 +6,7 @@
 
 #include "perceiver/core/memory.h"
 #include "perceiver/tasks/hooks.h"
+#include "perceiver/tasks/optical_flow/coarse_to_fine.h"
 #include "perceiver/tasks/optical_flow/measures.h"
 
 namespace perceiver {
@@ -27,24 +28,28 @@ void check_frames(const Tensor& first, const Tensor& second) {
 FlowEstimator::FlowEstimator(Model& model, const FlowOptions& options)
     : model_(model_as<OpticalFlowImpl>(model, "flow", "optical_flow")),
       options_(options),
-      tiling_(tiling_of(model_, options.placement)) {}
+      tiling_(tiling_of(model_, options.placement)),
+      levels_(options.levels.value_or(model_.config().levels)) {}
 
 FlowEstimate FlowEstimator::operator()(const Tensor& first, const Tensor& second) const {
   const at::NoGradGuard no_grad;
   check_frames(first, second);
   const auto start = std::chrono::steady_clock::now();
   const Tensor frames = at::stack({first, second});
-  const Tensor flow = tiled_flow(model_, frames, tiling_);
+  const Tensor flow = coarse_to_fine(model_, frames, tiling_, levels_);
   FlowEstimate result{.flow = {flow, flow.isfinite().all(0)}, .consistent = {}, .seconds = 0.0};
   if (options_.both_ways) {
-    result.consistent = consistent(flow, tiled_flow(model_, frames.flip(0), tiling_));
+    result.consistent = consistent(flow, coarse_to_fine(model_, frames.flip(0), tiling_, levels_));
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 
 double FlowEstimator::work(int64_t height, int64_t width) const {
-  const size_t tiles = tile_corners(model_.config(), height, width, options_.placement).size();
+  size_t tiles = 0;
+  for (const ImageSize& size : sizes_of_levels({height, width}, levels_)) {
+    tiles += tile_corners(model_.config(), size.height, size.width, options_.placement).size();
+  }
   const double one_way = attention_work(model_.summary()) * static_cast<double>(tiles);
   return options_.both_ways ? 2 * one_way : one_way;
 }

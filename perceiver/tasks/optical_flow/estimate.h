@@ -1,6 +1,8 @@
 // The flow between two frames, by a model that is loaded.
 #pragma once
 
+#include <optional>
+
 #include "perceiver/media/flow.h"
 #include "perceiver/tasks/model.h"
 #include "perceiver/tasks/optical_flow/tiling.h"
@@ -10,6 +12,8 @@ namespace perceiver {
 struct FlowOptions {
   TilePlacement placement = TilePlacement::kEven;
   bool both_ways = false;  // the flow back, too, to tell what it confirms
+  // Sizes that it is found at, from small to large (coarse_to_fine.h); not set: the model's.
+  std::optional<int64_t> levels = {};
 };
 
 struct FlowEstimate {
@@ -33,6 +37,7 @@ class FlowEstimator {
   OpticalFlowImpl& model_;
   FlowOptions options_;
   Tiling tiling_;
+  int64_t levels_;
 };
 
 // frames uint8 [3, H, W] of one size -> the flow from the first to the second, in pixels

@@ -26,6 +26,8 @@ struct OpticalFlowConfig {
                            .self_attend = {.num_heads = 16}};
   DecoderConfig decoder = {.cross_attend = {.query_residual = false}};
   int64_t decode_slice = 8192;
+  int64_t tile_overlap = 20;  // the released notebook's
+  int64_t levels = 1;
   Semantics semantics;
 };
 
@@ -49,6 +51,14 @@ void fields(Visitor& visit, OpticalFlowConfig& c) {
   visit(kDecoderKey, c.decoder);
   visit({"decode_slice", "Queries decoded at once outside training; fewer need less memory"},
         c.decode_slice, at_least(1));
+  visit({"tile_overlap",
+         "Pixels that neighbouring tiles of larger frames share, at least (half a tile at most); "
+         "more blends them more smoothly, and takes longer"},
+        c.tile_overlap, at_least(1));
+  visit({"levels",
+         "Sizes of the frames that flow is found at, each half the next: motion that is long for "
+         "one tile is found in the small frames first; 1: their own size alone"},
+        c.levels, between(1, 16));
   visit(kSemanticsKey, c.semantics);
 }
 

@@ -10,7 +10,6 @@
 namespace perceiver {
 namespace {
 
-constexpr int64_t kMinOverlap = 20;  // the released notebook's
 // What a pass takes beside the planned arrays: the kernels' own memory, the allocator's rounding.
 constexpr double kShareOfMemory = 0.8;
 // Beyond this a GPU is busy anyway.
@@ -55,9 +54,10 @@ int64_t most_scores_held(const ModelSummary& summary, const AttentionCase& place
 
 }  // namespace
 
-std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement placement) {
+std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement placement,
+                                 int64_t overlap) {
   if (size <= tile) return {0};
-  const int64_t longest_step = tile - std::min(kMinOverlap, tile / 2);
+  const int64_t longest_step = tile - std::min(overlap, tile / 2);
   std::vector<int64_t> starts;
   if (placement == TilePlacement::kNotebook) {
     // One that touches the edge or reaches beyond it is the last already: the notebook runs such a
@@ -73,9 +73,12 @@ std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement place
 
 std::vector<TileCorner> tile_corners(const OpticalFlowConfig& config, int64_t height, int64_t width,
                                      TilePlacement placement) {
+  const int64_t overlap = config.tile_overlap;
   std::vector<TileCorner> corners;
-  for (const int64_t y : tile_starts(height, config.height, placement)) {
-    for (const int64_t x : tile_starts(width, config.width, placement)) corners.push_back({y, x});
+  for (const int64_t y : tile_starts(height, config.height, placement, overlap)) {
+    for (const int64_t x : tile_starts(width, config.width, placement, overlap)) {
+      corners.push_back({y, x});
+    }
   }
   return corners;
 }

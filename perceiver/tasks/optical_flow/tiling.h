@@ -15,8 +15,9 @@ enum class TilePlacement { kEven, kNotebook };
 constexpr std::array<std::string_view, 2> enum_words(TilePlacement) { return {"even", "notebook"}; }
 
 // Where tiles begin along an axis of `size` pixels. They cover it, none twice, and neighbours share
-// at least 20 pixels (half a tile where that is less). Frames up to the tile's size: {0}.
-std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement placement);
+// at least `overlap` pixels (half a tile where that is less). Frames up to the tile's size: {0}.
+std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement placement,
+                                 int64_t overlap = OpticalFlowConfig().tile_overlap);
 
 // The upper left corner of a tile.
 struct TileCorner {

@@ -50,6 +50,17 @@ TEST(TileStarts, NotebookPlacesThemAsReleased) {
   EXPECT_EQ(tile_starts(368, 368, notebook), (Starts{0}));
 }
 
+TEST(TileStarts, OverlapByAsMuchAsIsAskedButHalfATileAtMost) {
+  const TilePlacement even = TilePlacement::kEven;
+  EXPECT_EQ(tile_starts(436, 128, even), (Starts{0, 102, 205, 308}));
+  EXPECT_EQ(tile_starts(436, 128, even, 64), (Starts{0, 61, 123, 184, 246, 308}));
+  EXPECT_EQ(tile_starts(436, 128, even, 100), tile_starts(436, 128, even, 64));
+  OpticalFlowConfig config = tiny_flow();
+  EXPECT_EQ(tile_corners(config, 16, 60, even).size(), 5);
+  config.tile_overlap = 5;
+  EXPECT_EQ(tile_corners(config, 16, 60, even).size(), 4);
+}
+
 TEST(TileStarts, CoverEveryPixelAndNoTileComesTwice) {
   for (const TilePlacement placement : {TilePlacement::kEven, TilePlacement::kNotebook}) {
     for (const int64_t tile : {4, 5, 16, 41, 64}) {

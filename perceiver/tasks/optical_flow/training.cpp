@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 
 #include "perceiver/model/training_flops.h"
+#include "perceiver/tasks/optical_flow/coarse_to_fine.h"
 #include "perceiver/tasks/optical_flow/loss.h"
 #include "perceiver/tasks/optical_flow/measures.h"
-#include "perceiver/tasks/optical_flow/tiling.h"
 
 namespace perceiver {
 namespace {
@@ -52,7 +52,7 @@ class FlowTraining : public TrainingOf<FlowExperiment> {
   double flops_per_example() const override { return training_flops(model_->summary(), *model_); }
 
  private:
-  // At the frames' own size, by tiles.
+  // As `flow` finds it: at the frames' own size, by tiles, at the model's levels.
   Measures measure(const Example& batch) {
     Measures all;
     for (int64_t i = 0; i < batch.at("size").size(0); ++i) {
@@ -62,7 +62,8 @@ class FlowTraining : public TrainingOf<FlowExperiment> {
         return batch.at(name)[i].narrow(-2, 0, height).narrow(-1, 0, width);
       };
       const Tensor flow =
-          tiled_flow(*model_, whole("frames").cpu(), {.tiles_at_once = experiment_.eval.batch});
+          coarse_to_fine(*model_, whole("frames").cpu(), {.tiles_at_once = experiment_.eval.batch},
+                         experiment_.model.levels);
       const FlowField truth{whole("flow").to(at::kCPU), whole("valid").to(at::kCPU)};
       add_picture(all, measure_flow(flow, truth),
                   static_cast<FlowSet>(batch.at("set")[i].item<int64_t>()));
