@@ -6,26 +6,16 @@
 #include <fstream>
 #include <iostream>
 
-#include "cli/checks.h"
 #include "cli/commands.h"
+#include "cli/fill_options.h"
 #include "cli/format.h"
-#include "cli/session.h"
 #include "cli/verb_hooks.h"
 #include "perceiver/core/error.h"
 #include "perceiver/core/lines.h"
 #include "perceiver/tasks/json.h"
-#include "perceiver/tasks/language/fill_texts.h"
 
 namespace perceiver {
 namespace {
-
-struct FillArgs {
-  SessionOptions session;
-  std::optional<std::string> text;
-  std::vector<std::string> more;  // words after it: somebody forgot the quotes
-  FillOptions fill;
-  bool json = false, jsonl = false;
-};
 
 std::string sample() { return lines_of(read_file(shipped("samples/sentences.txt")).bytes).front(); }
 
@@ -125,22 +115,7 @@ void add_fill_command(CLI::App& app) {
                   "  perceiver fill \"I do not [MASK] what you mean.\" --bytes 4 --json\n"
                   "  perceiver fill sentences.txt --jsonl\n"
                   "  perceiver fill --jsonl < sentences.txt");
-  command->add_option("text", args->text,
-                      "A text with [MASK] (or <mask>) where a word is missing; a file with a text "
-                      "on each line; '-' or nothing: the same from the standard input. Lines are "
-                      "answered as they come. Nothing, at a terminal: a sample");
-  add_session_options(*command, args->session, "language-mini");
-  command->add_option("-k,--top", args->fill.top, "How many words to show for each [MASK]")
-      ->capture_default_str()
-      ->check(whole_number(1, 1000));
-  command
-      ->add_option("--bytes", args->fill.num_bytes,
-                   "The length of each word in bytes, a comma at its end counted; default: 1 to 16 "
-                   "are tried, the space before the word counted")
-      ->check(whole_number(1));
-  auto* json = command->add_flag("--json", args->json, "Print one JSON document");
-  command->add_flag("--jsonl", args->jsonl, "Print a line of JSON for each text, as it is ready")
-      ->excludes(json);
+  add_fill_options(*command, *args);
   command->allow_extras()->callback([args, command] {
     args->more = command->remaining();
     fill_verb(*args);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "perceiver/core/error.h"
 
@@ -12,6 +13,17 @@ namespace {
 
 Tensor to_tensor(const std::vector<int64_t>& values) { return at::tensor(values, at::kLong); }
 
+// Any of [begin, end), one at least and at most all but one.
+std::vector<int64_t> some_of(int64_t begin, int64_t end, Rng& rng) {
+  std::vector<int64_t> all(end - begin);
+  std::iota(all.begin(), all.end(), begin);
+  if (all.size() < 2) return all;
+  for (int64_t i = std::ssize(all) - 1; i > 0; --i) std::swap(all[i], all[rng.integer(i + 1)]);
+  all.resize(1 + rng.integer(std::ssize(all) - 1));
+  std::ranges::sort(all);
+  return all;
+}
+
 }  // namespace
 
 WindowEdge window_edge(const MaskingTokenizer& tokenizer) {
@@ -19,10 +31,14 @@ WindowEdge window_edge(const MaskingTokenizer& tokenizer) {
 }
 
 std::vector<int64_t> masked_positions(const MaskingTokenizer& tokenizer, const Ids& ids,
-                                      double probability, Rng& rng) {
+                                      double probability, Rng& rng, double parts_shown) {
   const auto words = tokenizer.words(ids);
   std::vector<int64_t> positions;
   const auto mask = [&](const std::pair<int64_t, int64_t>& word) {
+    if (parts_shown > 0.0 && rng.chance(parts_shown)) {
+      std::ranges::copy(some_of(word.first, word.second, rng), std::back_inserter(positions));
+      return;
+    }
     for (int64_t i = word.first; i < word.second; ++i) positions.push_back(i);
   };
   for (const auto& word : words) {
@@ -67,7 +83,7 @@ Example MaskedTextDataset::get(int64_t index, Rng& rng) const {
   Ids ids = tokenizer_.encode(text(index, tokenizer_.most_bytes(length), rng));
   if (std::ssize(ids) > length) ids.resize(length);
   const std::vector<int64_t> positions =
-      masked_positions(tokenizer_, ids, config_.mask_probability, rng);
+      masked_positions(tokenizer_, ids, config_.mask_probability, rng, config_.parts_shown);
   std::vector<int64_t> targets, bytes;
   for (const int64_t position : positions) {
     targets.push_back(ids[position]);

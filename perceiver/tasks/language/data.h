@@ -29,6 +29,9 @@ struct LanguageDataConfig {
   double mask_probability = 0.15;
   // Of examples trained on, cut to any length: who only ever saw full texts reads short ones badly.
   double shorter_share = 0.0;
+  // Of masked words, those of which some letters are shown: who never saw half a word cannot tell
+  // its other half.
+  double parts_shown = 0.0;
   std::string tokenizer = "bytes";
 };
 
@@ -58,6 +61,10 @@ void fields(Visitor& visit, LanguageDataConfig& c) {
   visit({"shorter_share",
          "Share of training examples cut to any length, so that short texts are learnt too"},
         c.shorter_share, between(0.0, 1.0));
+  visit({"parts_shown",
+         "Share of masked words of which some tokens are shown, any of them and at most all but "
+         "one, so that words can be told letter by letter (model.fill_order)"},
+        c.parts_shown, between(0.0, 1.0));
   visit({"tokenizer",
          "bytes, or the file of a SentencePiece model ('perceiver data sentencepiece' makes one)"},
         c.tokenizer);
@@ -66,10 +73,10 @@ void fields(Visitor& visit, LanguageDataConfig& c) {
 // Bytes can be cut anywhere, as the paper's crops are; half a word has other pieces than a whole.
 WindowEdge window_edge(const MaskingTokenizer& tokenizer);
 
-// Each word masked on its own with this probability, and one at least where there is one.
-// -> positions of the masked ids, in order.
+// Each word masked on its own with this probability, and one at least where there is one; of a
+// share of them some tokens are left as they are. -> positions of the masked ids, in order.
 std::vector<int64_t> masked_positions(const MaskingTokenizer& tokenizer, const Ids& ids,
-                                      double probability, Rng& rng);
+                                      double probability, Rng& rng, double parts_shown = 0.0);
 
 // Examples: ids [M] with masks in them, mask [M] (true: there is a token), and of each masked
 // position: positions [O], targets [O] (the id that was there), bytes [O] (that it stands for). In

@@ -92,6 +92,24 @@ TEST_F(LanguageDataTest, WholeWordsAreMaskedAsOftenAsAsked) {
   EXPECT_NEAR(masked / static_cast<double>(kDraws), 1.697, 5 * 1.0 / 44.7);
 }
 
+// Of "one", " two" and " a" any part, but never none or all.
+TEST_F(LanguageDataTest, OfAShareOfMaskedWordsSomeLettersAreShown) {
+  const MaskingTokenizer bytes("bytes");
+  const Ids ids = bytes.encode("one two a");
+  std::set<std::vector<int64_t>> parts;
+  int64_t whole = 0;
+  constexpr int kDraws = 4000;
+  for (int i = 0; i < kDraws; ++i) {
+    Rng rng(i), half(i);
+    const auto positions = masked_positions(bytes, ids, 1.0, rng, 1.0);
+    parts.insert(positions);
+    whole += masked_positions(bytes, ids, 1.0, half, 0.5).size() == ids.size();
+  }
+  // 6 parts of three letters, 14 of four and 2 of two.
+  EXPECT_EQ(parts.size(), 6u * 14 * 2);
+  EXPECT_NEAR(whole / static_cast<double>(kDraws), 0.125, 5 * std::sqrt(0.125 * 0.875 / kDraws));
+}
+
 TEST_F(LanguageDataTest, AnExampleIsTheTextWithMasksAndWhatTheyHide) {
   const MaskingTokenizer bytes("bytes");
   const MaskedTextDataset dataset(language_documents(config, false), bytes, config, 64);

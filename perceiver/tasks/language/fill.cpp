@@ -7,6 +7,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/modalities/text_file.h"
+#include "perceiver/tasks/language/letters.h"
 #include "perceiver/tasks/language/masks.h"
 
 namespace perceiver {
@@ -135,33 +136,57 @@ void normalise(std::vector<Word>& words) {
   for (Word& word : words) word.log_probability -= std::log(sum);
 }
 
-std::vector<Word> words_for(const OpenText& text, size_t mask, const WordTokens& tokens,
-                            const MaskedModel& model, const FillOptions& options) {
-  const bool after_space = is_after_space(text.runs[mask], tokens);
-  const bool known_only = !tokens.known.empty() && !options.num_bytes &&
-                          ends_word(text.runs[mask]) && begins_after_word(text.runs[mask + 1]);
-  const auto lengths = span_lengths(tokens, options, after_space, model.num_inputs);
-  const Surroundings around =
-      nearest_tokens(surroundings(text, mask, tokens), model.num_inputs - lengths.back(), tokens);
-  const Tensor log_probabilities = ask(around, lengths, tokens, model);
-  const int64_t space = tokens.are_bytes && after_space ? 1 : 0;
+// Each letter told from the text alone.
+std::vector<Word> words_at_once(const MissingWord& missing, const WordTokens& tokens,
+                                const MaskedModel& model) {
+  const Tensor log_probabilities =
+      ask({missing.before, missing.after}, missing.lengths, tokens, model);
+  const int64_t space = tokens.are_bytes && missing.after_space ? 1 : 0;
   std::vector<Word> words;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    const Tensor rows = log_probabilities[static_cast<int64_t>(i)].narrow(0, 0, lengths[i]);
-    const int64_t letters = lengths[i] - space;
-    double prior = options.num_bytes ? 0.0 : log_share_of_length(tokens, letters);
-    if (known_only) prior += kDependence * static_cast<double>(letters);
-    // Who says how many bytes a word has counts the comma after it too.
-    for (Word& word : known_only ? tokens.known.scored(rows.slice(0, space))
-                                 : likeliest_words(rows, tokens, after_space, options.top,
-                                                   options.num_bytes.has_value())) {
+  for (size_t i = 0; i < missing.lengths.size(); ++i) {
+    const int64_t length = missing.lengths[i];
+    const Tensor rows = log_probabilities[static_cast<int64_t>(i)].narrow(0, 0, length);
+    double prior = missing.log_shares[i];
+    if (missing.known_only) prior += kDependence * static_cast<double>(length - space);
+    for (Word& word : missing.known_only ? tokens.known.scored(rows.slice(0, space))
+                                         : likeliest_words(rows, tokens, missing.after_space,
+                                                           missing.top, missing.any_marks)) {
       word.log_probability += prior;
       words.push_back(std::move(word));
     }
   }
+  if (missing.known_only) normalise(words);
+  return best_words(std::move(words), missing.top);
+}
+
+std::vector<Word> words_for(const OpenText& text, size_t mask, const WordTokens& tokens,
+                            const MaskedModel& model, const FillOptions& options) {
+  const bool after_space = is_after_space(text.runs[mask], tokens);
+  const auto lengths = span_lengths(tokens, options, after_space, model.num_inputs);
+  const Surroundings around =
+      nearest_tokens(surroundings(text, mask, tokens), model.num_inputs - lengths.back(), tokens);
+  const int64_t space = tokens.are_bytes && after_space ? 1 : 0;
+  std::vector<double> log_shares;
+  for (const int64_t length : lengths) {
+    log_shares.push_back(options.num_bytes ? 0.0 : log_share_of_length(tokens, length - space));
+  }
+  const MissingWord missing{.before = around.before,
+                            .after = around.after,
+                            .lengths = lengths,
+                            .log_shares = log_shares,
+                            .after_space = after_space,
+                            // Who says how many bytes a word has counts the comma after it too.
+                            .any_marks = options.num_bytes.has_value(),
+                            .known_only = !tokens.known.empty() && !options.num_bytes &&
+                                          ends_word(text.runs[mask]) &&
+                                          begins_after_word(text.runs[mask + 1]),
+                            .top = options.top};
+  const FillOrder order = options.order.value_or(model.order);
+  std::vector<Word> words = order == FillOrder::kAtOnce
+                                ? words_at_once(missing, tokens, model)
+                                : words_by_letters(missing, tokens, model, order);
   if (words.empty()) fail("no word that the model knows fits [MASK] {}", text.masks[mask] + 1);
-  if (known_only) normalise(words);
-  return best_words(std::move(words), options.top);
+  return words;
 }
 
 void check_masks(std::string_view text, int64_t num_masks, const WordTokens& tokens,
@@ -184,13 +209,15 @@ void put_in_place(OpenText& text, size_t mask, const std::string& word) {
 }  // namespace
 
 MaskedModel masked_model(LanguageImpl& model) {
-  return {model.config().num_inputs, [&](const TokenBatch& texts, const Tensor& positions) {
+  return {model.config().num_inputs,
+          [&](const TokenBatch& texts, const Tensor& positions) {
             const at::NoGradGuard no_grad;
             const at::Device device = model.parameters().front().device();
             const Tensor latents = model.encode(texts.ids, texts.mask.to(device));
             const Tensor logits = model.decode(latents, positions);
             return logits.to(at::kFloat).log_softmax(-1).cpu();
-          }};
+          },
+          model.config().fill_order};
 }
 
 void check_options(const FillOptions& options, const WordTokens& tokens, const MaskedModel& model) {
@@ -243,9 +270,16 @@ std::vector<int64_t> lengths_of_missing_words(LanguageImpl& model, const Tokeniz
   return lengths;
 }
 
-int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options) {
+int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options,
+                   FillOrder order) {
   const auto num_masks = std::ssize(split_at_masks(text)) - 1;
-  return num_masks * (num_masks + 1) / 2 * (options.num_bytes ? 1 : tokens.longest);
+  const int64_t lengths = options.num_bytes ? 1 : tokens.longest;
+  int64_t word = lengths;
+  if (options.order.value_or(order) != FillOrder::kAtOnce) {
+    const int64_t letters = options.num_bytes ? *options.num_bytes : (tokens.longest + 1) / 2;
+    word = lengths * (1 + letters_beam(options.top) * (letters - 1));
+  }
+  return num_masks * (num_masks + 1) / 2 * word;
 }
 
 }  // namespace perceiver

@@ -4,7 +4,8 @@
 // on (the DeepMind colab found that better by far: the space belongs to the word), and only the
 // masked positions are decoded. A word's probability is that of its length, times that of each of
 // its tokens: a mean over the tokens would favour short words. Of a byte model with a list of words
-// (word_list.h) only these count, and their probabilities add up to 1.
+// (word_list.h) only these count, and their probabilities add up to 1. Where the letters are told
+// one after another (letters.h) the probability is the word's own, and is left as it is.
 #pragma once
 
 #include "perceiver/tasks/language/model.h"
@@ -17,6 +18,7 @@ struct MaskedModel {
   int64_t num_inputs;  // the longest text
   // texts [B, m], positions [B, O] -> log-probabilities [B, O, vocabulary], float, on the CPU
   std::function<Tensor(const TokenBatch& texts, const Tensor& positions)> log_probabilities;
+  FillOrder order = FillOrder::kAtOnce;
 };
 
 MaskedModel masked_model(LanguageImpl& model);
@@ -24,6 +26,7 @@ MaskedModel masked_model(LanguageImpl& model);
 struct FillOptions {
   int64_t top = 5;                        // words for each mask
   std::optional<int64_t> num_bytes = {};  // of every word, without the space before it
+  std::optional<FillOrder> order = {};    // of a word's letters; not set: the model's
 };
 
 struct FilledMask {
@@ -52,6 +55,7 @@ std::vector<int64_t> lengths_of_missing_words(LanguageImpl& model, const Tokeniz
                                               std::span<const File> files);
 
 // How many texts fill() has the model encode, at most.
-int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options);
+int64_t num_passes(std::string_view text, const WordTokens& tokens, const FillOptions& options,
+                   FillOrder order = FillOrder::kAtOnce);
 
 }  // namespace perceiver

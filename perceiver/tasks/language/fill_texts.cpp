@@ -34,7 +34,7 @@ class Filler {
   }
 
   FilledText operator()(const std::string& text, const Hooks& hooks = {}) const {
-    const auto passes = static_cast<double>(num_passes(text, tokens_, options_));
+    const auto passes = static_cast<double>(num_passes(text, tokens_, options_, masked_.order));
     hooks.begin("filling", attention_work(language_.summary()) * passes);
     return perceiver::fill(text, tokens_, masked_, options_);
   }

@@ -17,6 +17,16 @@ enum class PlaceInit {
 };
 constexpr std::array<std::string_view, 2> enum_words(PlaceInit) { return {"random", "sinusoids"}; }
 
+// How the letters (or pieces) of a missing word are told.
+enum class FillOrder {
+  kAtOnce,       // each from the text alone, as released models were trained to
+  kLeftToRight,  // each from the text and the letters before it
+  kSurestFirst,  // each from the text and all that are known by now, the surest first
+};
+constexpr std::array<std::string_view, 3> enum_words(FillOrder) {
+  return {"at_once", "left_to_right", "surest_first"};
+}
+
 // The defaults are the released bytes model's (Tab. 11).
 struct LanguageConfig {
   int64_t vocabulary_size = ByteTokenizer::kVocabularySize;
@@ -35,6 +45,7 @@ struct LanguageConfig {
   // of an untrained model shows; the tied logits then start as wide as sqrt(C).
   double token_init_scale = 1.0;
   PlaceInit place_init = PlaceInit::kRandom;
+  FillOrder fill_order = FillOrder::kAtOnce;
   Semantics semantics = {};
 };
 
@@ -57,6 +68,12 @@ void fields(Visitor& visit, LanguageConfig& c) {
          "What the vectors of places start as: random, as the paper's, or sinusoids, so that "
          "neighbours begin alike"},
         c.place_init);
+  visit(
+      {"fill_order",
+       "How 'fill' has the letters of a missing word told: each from the text alone, or one after "
+       "another from those that are known, for models that were shown parts of words "
+       "(data.parts_shown)"},
+      c.fill_order);
   visit(kSemanticsKey, c.semantics);
 }
 

@@ -33,7 +33,8 @@ class LanguageTraining : public TrainingOf<LanguageExperiment<ModelConfig>> {
   std::unique_ptr<Dataset> dataset(Split split) const override {
     LanguageDataConfig data = experiment_.data;
     if (split == Split::kEval && data.held_out.empty() && data.held_out_share == 0.0) return {};
-    if (split == Split::kEval) data.shorter_share = 0.0;  // measured on full texts alone
+    // Measured on full texts and whole words alone.
+    if (split == Split::kEval) data.shorter_share = data.parts_shown = 0.0;
     const MaskingTokenizer& tokens = tokenizer();
     return std::make_unique<MaskedTextDataset>(texts(data, split), tokens, data,
                                                experiment_.model.num_inputs);

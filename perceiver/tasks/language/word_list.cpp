@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "perceiver/core/lines.h"
 #include "perceiver/tasks/language/words.h"
 
@@ -26,6 +28,18 @@ std::vector<Word> WordList::scored(const Tensor& log_probabilities) const {
     words.push_back({word, sum});
   }
   return words;
+}
+
+bool WordList::has_like(std::span<const int64_t> ids) const {
+  const auto found = words_.find(ids.size());
+  if (found == words_.end()) return false;
+  return std::ranges::any_of(found->second, [&](const std::string& word) {
+    for (size_t i = 0; i < word.size(); ++i) {
+      const int64_t id = ByteTokenizer::kNumSpecial + static_cast<unsigned char>(word[i]);
+      if (ids[i] != ByteTokenizer::kMask && ids[i] != id) return false;
+    }
+    return true;
+  });
 }
 
 }  // namespace perceiver

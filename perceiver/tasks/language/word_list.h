@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ class WordList {
 
   // log_probabilities [bytes, vocabulary], float, on the CPU -> every word of so many bytes.
   std::vector<Word> scored(const Tensor& log_probabilities) const;
+
+  // Whether there is a word of these bytes; a mask is any.
+  bool has_like(std::span<const int64_t> ids) const;
 
  private:
   std::map<size_t, std::vector<std::string>> words_;  // by their bytes

@@ -32,6 +32,10 @@ bool byte_fits(int64_t id, const TokenPlace& place) {
   if (byte <= ' ' || byte == 0x7F) return false;
   const bool first = place.before.size() == (place.after_space ? 1 : 0);
   if (!place.any_marks && (first || place.num_after == 0) && is_mark(byte)) return false;
+  // Letters may be told in any order; what comes of them is looked at when the word is whole.
+  if (std::ranges::find(place.before, int64_t{ByteTokenizer::kMask}) != place.before.end()) {
+    return true;
+  }
   std::string word = bytes_of(place.before);
   word.push_back(static_cast<char>(byte));
   const std::optional<int64_t> missing = missing_utf8_bytes(word);
