@@ -4,7 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/flow_options.h"
+#include "cli/flow_ranks.h"
 #include "cli/session.h"
+#include "cli/shared_output.h"
 #include "cli/verb_hooks.h"
 #include "perceiver/core/error.h"
 #include "perceiver/tasks/json.h"
@@ -13,59 +15,94 @@
 namespace perceiver {
 namespace {
 
-void print_line(const nlohmann::ordered_json& line, const FlowArgs& args) {
-  if (!args.jsonl) return;
-  fmt::print("{}\n", json_text(line));
+using Json = nlohmann::ordered_json;
+
+std::string line_of(const Json& pair, const FlowArgs& args) {
+  return args.jsonl ? json_text(pair) + "\n" : "";
+}
+
+std::string text_of(const FlowResult& result, const FlowArgs& args) {
+  if (args.json || args.jsonl) return "";
+  std::string text = report_table(result.pairs) + result.output + "\n";
+  for (const std::string& path : {args.job.error_picture, args.job.consistency}) {
+    if (!path.empty()) text += path + "\n";
+  }
+  return text;
+}
+
+void print(const std::string& text) {
+  fmt::print("{}", text);
   std::fflush(stdout);
 }
 
-void print(const FlowResult& result, const nlohmann::ordered_json& document, const FlowArgs& args) {
-  if (args.jsonl) return;
-  if (args.json) {
-    fmt::print("{}\n", json_text(document, 2));
-    return;
-  }
-  fmt::print("{}{}\n", report_table(result.pairs), result.output);
-  for (const std::string& path : {args.job.error_picture, args.job.consistency}) {
-    if (!path.empty()) fmt::print("{}\n", path);
-  }
+void print(const FlowResult& result, const Json& document, const FlowArgs& args) {
+  print(args.json ? json_text(document, 2) + "\n" : text_of(result, args));
 }
 
+struct TidyUp {
+  const std::vector<FlowJob>& clips;
+  bool is_first;
+  ~TidyUp() {
+    if (is_first) remove_empty_places(clips);
+  }
+};
+
 // A folder of clips: a bad one is named and passed over.
-void flow_of_folder(const FlowArgs& args, const std::vector<FlowJob>& clips) {
+void flow_of_folder(const FlowArgs& args, const std::vector<FlowJob>& clips, Ranks* ranks) {
+  const TidyUp in_the_end{clips, ranks == nullptr || ranks->is_first()};
   Session session(args.session);
   VerbHooks verb;
-  auto document = nlohmann::ordered_json::array();
-  size_t failures = 0;
-  flow_of_clips(session.model, clips,
-                {.hooks = verb.hooks(),
-                 .ready =
-                     [&](const PairReport& report) {
-                       verb.clear();
-                       print_line(with_origin(to_json(report), session.model), args);
-                     },
-                 .done =
-                     [&](const FlowResult& result) {
-                       const auto json = with_origin(to_json(result), session.model);
-                       if (args.json) return document.push_back(json);
-                       print(result, json, args);
-                     },
-                 .failed =
-                     [&](const std::string& reason) {
-                       verb.clear();
-                       ++failures;
-                       fmt::print(stderr, "perceiver: {}\n", reason);
-                     }});
-  if (args.json) fmt::print("{}\n", json_text(document, 2));
-  if (failures > 0) fail("{} of {} clips could not be read", failures, clips.size());
+  const auto named = [&](const Json& json) { return with_origin(json, session.model); };
+  const auto clip = [&](int64_t piece, const Say& say) {
+    if (piece >= std::ssize(clips)) return false;
+    const auto ready = [&](const PairReport& report) {
+      say({.out = line_of(named(to_json(report)), args)});
+    };
+    const auto done = [&](const FlowResult& result) {
+      say({.out = text_of(result, args), .document = args.json ? named(to_json(result)) : Json()});
+    };
+    const auto failed = [&](const std::string& reason) { say({.error = reason}); };
+    flow_of_clips(session.model, std::span(clips).subspan(piece, 1),
+                  {.hooks = verb.hooks(), .ready = ready, .done = done, .failed = failed});
+    return true;
+  };
+  print_shared(ranks, {.inputs = std::ssize(clips),
+                       .called = "clips",
+                       .json = args.json,
+                       .verb = verb,
+                       .work = clip});
+}
+
+// The frames of one clip: the first of several ranks reads them too, and writes what all find.
+void flow_of_frames(const FlowArgs& args, Ranks* ranks) {
+  std::optional<FlowOfFiles> frames;
+  if (ranks == nullptr || ranks->is_first()) frames.emplace(args.job);
+  Session session(args.session);
+  VerbHooks verb;
+  const auto named = [&](const Json& json) { return with_origin(json, session.model); };
+  const auto ready = [&](const PairReport& report) {
+    verb.clear();
+    print(line_of(named(to_json(report)), args));
+  };
+  const FlowCallbacks callbacks{.hooks = verb.hooks(), .ready = ready};
+  if (ranks != nullptr) {
+    share_pairs(*ranks, session.model, args.job, frames ? &*frames : nullptr, callbacks);
+  } else {
+    frames->run(session.model, callbacks);
+  }
+  if (!frames) return;
+  const FlowResult result = frames->finish();
+  print(result, named(to_json(result)), args);
+}
+
+void draw(const FlowArgs& args) {
+  const FlowResult drawn = draw_flow_file(args.show, args.job);
+  print(line_of(to_json(drawn.pairs[0]), args));
+  print(drawn, to_json(drawn), args);
 }
 
 void flow(FlowArgs args) {
-  if (!args.show.empty()) {
-    const FlowResult drawn = draw_flow_file(args.show, args.job);
-    print_line(to_json(drawn.pairs[0]), args);
-    return print(drawn, to_json(drawn), args);
-  }
+  if (!args.show.empty()) return draw(args);
   FlowJob& job = args.job;
   if (job.inputs.empty()) {
     job.inputs = {shipped("samples/flow/objects").string()};
@@ -73,18 +110,13 @@ void flow(FlowArgs args) {
   }
   const bool even = args.tiles == to_word(TilePlacement::kEven);
   job.placement = even ? TilePlacement::kEven : TilePlacement::kNotebook;
-  if (const std::vector<FlowJob> clips = clips_of(job); !clips.empty()) {
-    return flow_of_folder(args, clips);
-  }
-  FlowOfFiles frames(job);
-  Session session(args.session);
-  VerbHooks verb;
-  const auto ready = [&](const PairReport& report) {
-    verb.clear();
-    print_line(with_origin(to_json(report), session.model), args);
-  };
-  const FlowResult result = frames.run(session.model, {.hooks = verb.hooks(), .ready = ready});
-  print(result, with_origin(to_json(result), session.model), args);
+  SessionOptions& session = args.session;
+  share_verb(args.ranks, job.inputs, {session.device, session.threads, session.quiet},
+             [&](Ranks* ranks) {
+               const std::vector<FlowJob> clips = clips_of(job);
+               if (!clips.empty()) return flow_of_folder(args, clips, ranks);
+               flow_of_frames(args, ranks);
+             });
 }
 
 }  // namespace
@@ -101,6 +133,8 @@ void add_flow_command(CLI::App& app) {
       "  perceiver flow frames/ -o flow/ --format kitti\n"
       "  perceiver flow clip.mp4 -o flow.mp4 --max-flow 20\n"
       "  perceiver flow clips/ -o flows/\n"
+      "  perceiver flow frames/ -o flow/ --ranks 2\n"
+      "  perceiver flow a.png b.png --levels 3\n"
       "  perceiver flow --show truth.flo -o truth.png\n"
       "  perceiver flow --show truth.flo a.png --arrows -o arrows.png");
   add_flow_options(*command, *args);

@@ -70,9 +70,17 @@ void add_flow_options(CLI::App& command, FlowArgs& args) {
                   "How large frames are cut into tiles: evenly, or as DeepMind's notebook does")
       ->capture_default_str()
       ->check(one_of(enum_words(TilePlacement{})));
+  command
+      .add_option("--levels", args.job.levels,
+                  "Sizes of the frames that flow is found at, each half the next, so that long "
+                  "motion is found too: 2 or 3 where things move by tens of pixels; default: the "
+                  "model's own, 1 for released ones")
+      ->check(whole_number(1, 16))
+      ->excludes(show);
   CLI::Option* json = command.add_flag("--json", args.json, "Print one JSON document");
   command.add_flag("--jsonl", args.jsonl, "Print a line of JSON for each pair as it is ready")
       ->excludes(json);
+  add_rank_options(command, args.ranks);
 }
 
 }  // namespace perceiver

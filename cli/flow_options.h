@@ -1,6 +1,7 @@
 // What `perceiver flow` takes.
 #pragma once
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "perceiver/tasks/optical_flow/files.h"
 
@@ -11,6 +12,7 @@ struct FlowArgs {
   FlowJob job;
   std::string show, tiles = std::string(to_word(TilePlacement::kEven));
   bool json = false, jsonl = false;
+  RankArgs ranks;
 };
 
 // All but the session's.

@@ -78,9 +78,15 @@ void flow_of_clips(Model& model, std::span<const FlowJob> clips, const BatchCall
       callbacks.done(
           flow_of_files(model, job, {.hooks = callbacks.hooks, .ready = callbacks.ready}));
     } catch (const Error& reason) {
-      fs::remove(folder, error);  // unless there is something in it
       callbacks.failed(reason.what());
     }
+  }
+}
+
+void remove_empty_places(std::span<const FlowJob> clips) {
+  for (const FlowJob& job : clips) {
+    std::error_code ignored;  // where there is something in it
+    fs::remove(fs::path(job.output.path).parent_path(), ignored);
   }
 }
 

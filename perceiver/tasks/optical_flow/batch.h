@@ -20,7 +20,11 @@ struct BatchCallbacks {
   std::function<void(const std::string& reason)> failed = {};  // a clip that is passed over
 };
 
-// One clip after another, into folders made for them.
+// One clip after another, into folders made for them. Several processes may do some each: then one
+// of them calls remove_empty_places() in the end.
 void flow_of_clips(Model& model, std::span<const FlowJob> clips, const BatchCallbacks& callbacks);
+
+// The folders made for clips that could not be read.
+void remove_empty_places(std::span<const FlowJob> clips);
 
 }  // namespace perceiver

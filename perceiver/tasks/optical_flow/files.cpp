@@ -50,49 +50,55 @@ FlowOfFiles::FlowOfFiles(const FlowJob& job)
   if (!second_) fail("{}: has {} frame, flow needs two", source_.files()[0], first_ ? "one" : "no");
 }
 
-PairReport FlowOfFiles::pair(const FlowEstimator& estimator, const Frame& first,
-                             const Frame& second) {
-  PairReport report{.first = first.name, .second = second.name};
-  const FlowEstimate estimate = estimator(first.pixels, second.pixels);
+FlowOptions flow_options(const FlowJob& job) {
+  return {.placement = job.placement, .both_ways = !job.consistency.empty(), .levels = job.levels};
+}
+
+PairReport FlowOfFiles::add(const FlowEstimate& estimate) {
+  PairReport report{.first = first_->name, .second = second_->name};
   const FlowField& field = estimate.flow;
   report.seconds = estimate.seconds;
   describe_flow(report, field);
-  if (const std::optional<FlowField> known = truth_.of(first)) {
+  if (const std::optional<FlowField> known = truth_.of(*first_)) {
     report.measures = measure_flow(field.flow, *known);
     if (errors_) {
-      report.error_picture = errors_.write(first.stem, error_picture(field.flow, *known));
+      report.error_picture = errors_.write(first_->stem, error_picture(field.flow, *known));
     }
   }
   if (masks_) {
     const Tensor& mask = estimate.consistent;
     report.consistent = mask.to(at::kDouble).mean().item<double>();
-    report.consistency = masks_.write(first.stem, (mask.to(at::kByte) * 255).unsqueeze(0));
+    report.consistency = masks_.write(first_->stem, (mask.to(at::kByte) * 255).unsqueeze(0));
   }
-  report.output = writer_.write(first, field);
+  report.output = writer_.write(*first_, field);
+  result_.pairs.push_back(report);
+  first_ = std::move(second_);
+  second_ = source_.next();
   return report;
 }
 
-FlowResult FlowOfFiles::run(Model& model, const FlowCallbacks& callbacks) {
+void FlowOfFiles::run(Model& model, const FlowCallbacks& callbacks) {
   const at::NoGradGuard no_grad;
-  const FlowEstimator estimator(
-      model, {.placement = job_.placement, .both_ways = static_cast<bool>(masks_)});
+  const FlowEstimator estimator(model, flow_options(job_));
   const double work = estimator.work(source_.height(), source_.width());
   const std::optional<int64_t> total = source_.num_pairs();
   if (total) callbacks.hooks.begin("flow", work * static_cast<double>(*total));
-  FlowResult result;
   while (second_) {
     if (!total) callbacks.hooks.begin("flow of " + first_->name, work);
-    result.pairs.push_back(pair(estimator, *first_, *second_));
-    if (callbacks.ready) callbacks.ready(result.pairs.back());
-    first_ = std::move(second_);
-    second_ = source_.next();
+    const PairReport report = add(estimator(first_->pixels, second_->pixels));
+    if (callbacks.ready) callbacks.ready(report);
   }
-  result.output = writer_.finish();
-  return result;
+}
+
+FlowResult FlowOfFiles::finish() {
+  result_.output = writer_.finish();
+  return std::move(result_);
 }
 
 FlowResult flow_of_files(Model& model, const FlowJob& job, const FlowCallbacks& callbacks) {
-  return FlowOfFiles(job).run(model, callbacks);
+  FlowOfFiles files(job);
+  files.run(model, callbacks);
+  return files.finish();
 }
 
 }  // namespace perceiver

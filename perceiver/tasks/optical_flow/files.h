@@ -14,10 +14,13 @@ struct FlowJob {
   std::string ground_truth = {};                     // a file of flow, or a folder of them
   std::string error_picture = {}, consistency = {};  // a .png or a folder; empty: none
   TilePlacement placement = TilePlacement::kEven;
+  std::optional<int64_t> levels = {};  // not set: the model's
 };
 
 // Fails unless each output has a place of its own.
 void check_places(const FlowJob& job);
+
+FlowOptions flow_options(const FlowJob& job);
 
 struct FlowCallbacks {
   Hooks hooks = {};
@@ -29,11 +32,15 @@ class FlowOfFiles {
  public:
   explicit FlowOfFiles(const FlowJob& job);
 
-  FlowResult run(Model& model, const FlowCallbacks& callbacks = {});
+  // All pairs, by this model.
+  void run(Model& model, const FlowCallbacks& callbacks = {});
+
+  // Or, in place of that, pair after pair, found elsewhere by flow_options().
+  PairReport add(const FlowEstimate& estimate);
+
+  FlowResult finish();
 
  private:
-  PairReport pair(const FlowEstimator& estimator, const Frame& first, const Frame& second);
-
   FlowJob job_;
   FrameSource source_;
   GroundTruth truth_;
@@ -41,6 +48,7 @@ class FlowOfFiles {
   FlowWriter writer_;
   ExtraPictures errors_, masks_;
   std::optional<Frame> first_, second_;
+  FlowResult result_;
 };
 
 // Both at once.
