@@ -12,6 +12,7 @@ import clip  # noqa: E402
 import files  # noqa: E402
 import motion  # noqa: E402
 import pictures  # noqa: E402
+import speech  # noqa: E402
 
 
 def write(path, data):
@@ -33,6 +34,8 @@ def main():
     sound = clip.clip_sound()
     write(folder / "clip.avi", files.avi(drawn, clip.FRAMES_PER_SECOND, sound, clip.RATE))
     write(folder / "sound.wav", files.wav(clip.tune(), clip.RATE))
+    for name, samples in speech.digits():
+        write(folder / "digits" / f"{name}.wav", files.wav(samples, speech.RATE))
 
 
 if __name__ == "__main__":
