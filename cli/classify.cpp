@@ -97,7 +97,6 @@ void add_classify_command(CLI::App& app) {
       add_command(app, "classify", "Say what is in pictures, clips, sounds or texts",
                   "  perceiver classify\n"
                   "  perceiver classify cat.jpg\n"
-                  "  perceiver classify samples/digits/seven.wav\n"
                   "  perceiver classify photos/ -m deepmind/vision-perceiver-conv --jsonl\n"
                   "  perceiver classify photos/ --ranks 2\n"
                   "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier\n"

@@ -26,6 +26,12 @@ bool has_ending_for(InputKind kind, const fs::path& path) {
   }
 }
 
+// Whether models of clips take in pictures, too: some hear only the sound.
+bool sees(const Model& model) {
+  const Example inputs = model.task->random_inputs(1);
+  return inputs.contains("video") || inputs.contains("image");
+}
+
 // The files of a folder and of those inside it that models read, in the order of their names.
 std::vector<fs::path> files_for(InputKind kind, const fs::path& folder) {
   std::vector<fs::path> files = files_below(folder);
@@ -42,6 +48,9 @@ std::vector<ClassifySource> classify_sources(const Model& model,
                                              const std::vector<std::string>& inputs,
                                              const SourceOptions& options) {
   const InputKind kind = application_of(model).reads();
+  if (kind == InputKind::kArrays) {
+    fail("{}: models of the task {} answer by 'perceiver run'", model.source, task_name(model));
+  }
   if (options.lines && kind != InputKind::kText) fail("--lines is for models of texts");
   std::vector<ClassifySource> sources;
   for (const std::string& input : inputs) {
@@ -58,7 +67,7 @@ std::vector<ClassifySource> classify_sources(const Model& model,
       sources.push_back({input, input});
     } else {
       sources.push_back({input});
-      if (kind == InputKind::kClip && has_sound_ending(input)) {
+      if (kind == InputKind::kClip && has_sound_ending(input) && sees(model)) {
         options.hooks.tell(fmt::format("{}: has no picture: the model sees black frames", input));
       }
     }
@@ -71,6 +80,7 @@ fs::path classify_sample(const Model& model) {
     case InputKind::kPicture:
       return shipped("samples/pictures");
     case InputKind::kClip:
+      if (!sees(model)) return shipped("samples/digits");
       return shipped(video_is_built_in() ? "samples/clip.avi" : "samples/sound.wav");
     case InputKind::kText:
       fail("give texts to classify: files, folders, or - for standard input");

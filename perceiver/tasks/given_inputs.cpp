@@ -5,6 +5,7 @@
 #include "perceiver/core/error.h"
 #include "perceiver/core/standard_input.h"
 #include "perceiver/media/image.h"
+#include "perceiver/media/sound.h"
 #include "perceiver/media/video.h"
 #include "perceiver/tasks/language/masks.h"
 
@@ -34,12 +35,17 @@ std::string shipped_model_for(std::span<const std::string> arguments) {
   if (arguments.empty()) return "image-mini";
   if (is_given_text(arguments[0])) return "language-mini";
   if (has_image_ending(arguments[0])) return arguments.size() == 2 ? "flow-mini" : "image-mini";
+  if (has_sound_ending(arguments[0])) return "sound-mini";
   return has_video_ending(arguments[0]) ? "multimodal-mini" : "language-mini";
 }
 
 std::vector<File> given_files(std::span<const std::string> arguments, InputKind reads) {
   std::vector<File> files;
   for (const std::string& argument : arguments) {
+    if (reads == InputKind::kArrays) {
+      files.push_back({argument, ""});
+      continue;
+    }
     if (argument.empty()) fail("the text is empty");
     const bool text = is_given_text(argument) || (reads == InputKind::kText && is_a_word(argument));
     files.push_back(text ? File{"the text", argument} : read_input(argument));
