@@ -60,17 +60,21 @@ void add_serve_options(CLI::App& command, ServeArgs& args) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("--host", args.host, "The address to listen at; 0.0.0.0: all of this machine")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("ADDRESS");
   command.add_option("--port", args.port, "The port to listen at; 0: any that is free")
       ->capture_default_str()
       ->check(whole_number(0, 65535));
-  command.add_option("--api-key-file", args.api_key_file,
-                     "A file with a key on each line: who asks must send one of them");
-  command.add_option("--tls-cert", args.tls_cert,
-                     "A file with the certificate (PEM), for https; with --tls-key");
-  command.add_option("--tls-key", args.tls_key, "A file with the certificate's private key (PEM)");
-  command.add_option("--cors", args.cors,
-                     "Let pages of this origin ask, such as https://example.org; '*': of any");
+  const auto text = [&](const char* name, std::string& value, const char* type, const char* about) {
+    command.add_option(name, value, about)->type_name(type);
+  };
+  text("--api-key-file", args.api_key_file, "FILE",
+       "A file with a key on each line: who asks must send one of them");
+  text("--tls-cert", args.tls_cert, "FILE",
+       "A file with the certificate (PEM), for https; with --tls-key");
+  text("--tls-key", args.tls_key, "FILE", "A file with the certificate's private key (PEM)");
+  text("--cors", args.cors, "ORIGIN",
+       "Let pages of this origin ask, such as https://example.org; '*': of any");
   add_limits(command, args);
   add_compute_options(command, args.session);
   add_environment(command);
