@@ -76,9 +76,8 @@ void write_pair(const fs::path& folder, const FlowPair& pair) {
 }
 
 // Pairs `first`, first + every, ….
-void make_pairs(const DataFlowArgs& args, int64_t first, int64_t every) {
-  const Recipe recipe = recipe_of(args);
-  const FlowGenerator generator(recipe.generator, recipe.height, recipe.width);
+void make_pairs(const DataFlowArgs& args, const FlowGenerator& generator, int64_t first,
+                int64_t every) {
   Progress progress("pairs", static_cast<double>((args.count - first + every - 1) / every));
   std::atomic<int64_t> next = first;
   std::mutex mutex;
@@ -89,7 +88,7 @@ void make_pairs(const DataFlowArgs& args, int64_t first, int64_t every) {
       try {
         const fs::path folder = fs::path(args.output) / fmt::format("table_0_run_{:06}", i);
         if (!fs::exists(folder / "forward.flo")) {
-          Rng rng(recipe.seed, 0, i);
+          Rng rng(args.seed, 0, i);
           write_pair(folder, generator.pair(rng).pair);
         }
         const std::lock_guard lock(mutex);
@@ -111,12 +110,14 @@ void make_pairs(const DataFlowArgs& args, int64_t first, int64_t every) {
 
 // A piece is what one process makes of all pairs.
 void data_flow(const DataFlowArgs& args, Ranks* ranks) {
+  const Recipe recipe = recipe_of(args);
+  const FlowGenerator generator(recipe.generator, recipe.height, recipe.width);
   fs::create_directories(args.output);
-  check_recipe(args.output, recipe_of(args));
+  check_recipe(args.output, recipe);
   const int64_t size = ranks ? ranks->size() : 1;
   const auto work = [&](int64_t piece) -> std::optional<std::string> {
     if (piece >= size) return {};
-    make_pairs(args, piece, size);
+    make_pairs(args, generator, piece, size);
     return "";
   };
   share(ranks, {.work = work, .take = [](int64_t, const std::string&) {}});
