@@ -1,5 +1,7 @@
 # What `cmake --install` puts where, and the package that find_package(perceiver) finds. Included
-# last: it goes over the libraries that the folders have declared by then.
+# last: it goes over the libraries that the folders have declared by then. Components: "program",
+# all that running it takes but libraries of others; "development"; and "bundle", which
+# bundle.cmake declares.
 
 get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
 set(libraries)
@@ -29,14 +31,68 @@ set_target_properties(perceiver_all PROPERTIES EXPORT_NAME perceiver)
 target_link_libraries(perceiver_all INTERFACE ${libraries})
 install(TARGETS perceiver_all EXPORT perceiver)
 
-if(TARGET perceiver)
-  # LibTorch lies outside the system's library folders: the program remembers where.
-  file(REAL_PATH ${Torch_DIR}/../../../lib torch_lib)
-  set_target_properties(perceiver PROPERTIES INSTALL_RPATH ${torch_lib})
-  install(TARGETS perceiver)
+# `cmake --build build --target installed`: what is installed, and nothing else.
+add_custom_target(installed DEPENDS ${libraries} perceiver)
+
+# LibTorch comes along where it lies in this clone: an installed program would end with the clone.
+# One that lies elsewhere is used where it is. Only that for CPUs can come along: CUDA's is several
+# gigabytes in a dozen folders.
+file(REAL_PATH ${Torch_DIR}/../../../lib torch_lib)
+cmake_path(IS_PREFIX PROJECT_SOURCE_DIR ${torch_lib} torch_is_inside)
+if(PERCEIVER_CUDA)
+  set(torch_is_inside OFF)
 endif()
+option(PERCEIVER_INSTALL_TORCH "Install LibTorch's CPU libraries beside the program" ${torch_is_inside})
+if(PERCEIVER_CUDA AND PERCEIVER_INSTALL_TORCH)
+  message(FATAL_ERROR "PERCEIVER_INSTALL_TORCH is for LibTorch on CPUs: switch it or PERCEIVER_CUDA off")
+endif()
+set(private_libraries ${CMAKE_INSTALL_LIBDIR}/perceiver)
+if(PERCEIVER_INSTALL_TORCH)
+  foreach(name c10 torch torch_cpu)
+    install(FILES ${torch_lib}/lib${name}.so DESTINATION ${private_libraries} COMPONENT program)
+  endforeach()
+  if(EXISTS ${torch_lib}/libgomp.so.1)
+    install(FILES ${torch_lib}/libgomp.so.1 DESTINATION ${private_libraries} COMPONENT program)
+  endif()
+  file(RELATIVE_PATH from_program ${CMAKE_INSTALL_FULL_BINDIR}
+    ${CMAKE_INSTALL_FULL_LIBDIR}/perceiver)
+  set_target_properties(perceiver PROPERTIES INSTALL_RPATH "$ORIGIN/${from_program}")
+  # RPATH, not RUNPATH: it counts for the libraries of libraries, too.
+  target_link_options(perceiver PRIVATE -Wl,--disable-new-dtags)
+else()
+  set_target_properties(perceiver PROPERTIES INSTALL_RPATH ${torch_lib})
+endif()
+install(TARGETS perceiver COMPONENT program)
+install(DIRECTORY configs experiments labels models samples
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/perceiver COMPONENT program)
+
+# The program writes its own manual page and completion.
+set(written ${PROJECT_BINARY_DIR}/written)
+file(MAKE_DIRECTORY ${written})
+install(CODE "
+  function(written_by name)
+    execute_process(COMMAND $<TARGET_FILE:perceiver> \${ARGN}
+      OUTPUT_FILE ${written}/\${name} COMMAND_ERROR_IS_FATAL ANY)
+  endfunction()
+  written_by(perceiver.1 help --man)
+  foreach(shell bash zsh fish)
+    written_by(\${shell} completion \${shell})
+  endforeach()" COMPONENT program)
+install(FILES ${written}/perceiver.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+foreach(file
+    bash:bash-completion/completions/perceiver
+    zsh:zsh/site-functions/_perceiver
+    fish:fish/vendor_completions.d/perceiver.fish)
+  string(REPLACE ":" ";" pair ${file})
+  list(GET pair 0 shell)
+  list(GET pair 1 path)
+  cmake_path(GET path PARENT_PATH folder)
+  cmake_path(GET path FILENAME name)
+  install(FILES ${written}/${shell} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} RENAME ${name}
+    COMPONENT program)
+endforeach()
+
 install(FILES perceiver/perceiver.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/perceiver)
-install(DIRECTORY configs experiments labels models samples DESTINATION ${CMAKE_INSTALL_DATADIR}/perceiver)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/perceiver)
 install(EXPORT perceiver NAMESPACE perceiver:: FILE perceiverTargets.cmake
@@ -48,3 +104,5 @@ install(FILES
   ${PROJECT_BINARY_DIR}/perceiverConfig.cmake
   ${PROJECT_BINARY_DIR}/perceiverConfigVersion.cmake
   DESTINATION ${package_dir})
+
+include(cmake/bundle.cmake)

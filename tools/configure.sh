@@ -34,4 +34,7 @@ has_all_settings() {
   done
 }
 
-has_all_settings || cmake --preset "$preset" "${settings[@]}"
+has_all_settings || {
+  echo "configure: $folder" >&2
+  cmake --log-level=NOTICE --preset "$preset" "${settings[@]}"
+}

@@ -101,12 +101,13 @@ find_torch() {
 }
 
 install_torch() {
-  say "installing torch $torch_version (CPU build) into .deps"
+  say "fetching LibTorch $torch_version for CPUs into .deps: 200 MB, once"
   python3 -m venv .deps/venv
   # No dependencies: those are for Python, and only the libraries and headers are wanted. Never
   # the plain torch of the public index, which brings gigabytes of CUDA.
-  local -a pip=(.deps/venv/bin/pip install --quiet --disable-pip-version-check --no-deps
+  local -a pip=(.deps/venv/bin/pip install --disable-pip-version-check --no-deps
                 "torch==$torch_version+cpu")
+  [[ -t 1 ]] || pip+=(--quiet)  # on a terminal it shows how far it is
   "${pip[@]}" 2>.deps/pip.log ||
     "${pip[@]}" --index-url https://download.pytorch.org/whl/cpu 2>>.deps/pip.log ||
     { cat .deps/pip.log >&2; say "cannot install torch $torch_version"; exit 1; }
