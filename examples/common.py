@@ -51,9 +51,9 @@ class Example:
 
     def call(self, *arguments):
         words = [self.program, *map(str, arguments)]
-        done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
+        done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode != 0:
-            sys.exit(f"{' '.join(words)}: exit {done.returncode}")
+            sys.exit(f"{' '.join(words)}: exit {done.returncode}\n{done.stderr}")
         return done.stdout
 
     def save(self, split, **arrays):
