@@ -8,6 +8,7 @@
 
 #include "perceiver/core/names.h"
 #include "perceiver/serve/refused.h"
+#include "perceiver/tasks/arrays/signature.h"
 #include "perceiver/tasks/imagenet/model.h"
 #include "perceiver/tasks/language/classifier.h"
 #include "perceiver/tasks/language/model.h"
@@ -71,6 +72,19 @@ OipModel of(const Model& model, const MultimodalConfig& c) {
                      whole("audio_points", {-1}, true), whole("image_points", {-1}, true)},
           .outputs = {reals("audio", {-1, -1}), reals("image", {-1, -1, -1, -1, -1}),
                       reals("label", {-1, c.num_classes})}};
+}
+
+// By the names of its config.
+OipModel of(const Model&, const ArraysConfig& c) {
+  const ArraysSignature signature = signature_of(c);
+  OipModel model;
+  for (const NamedArray& one : signature.inputs) {
+    model.inputs.push_back(one.whole ? whole(one.name, one.shape) : reals(one.name, one.shape));
+  }
+  for (const NamedArray& one : signature.outputs) {
+    model.outputs.push_back(reals(one.name, one.shape));
+  }
+  return model;
 }
 
 bool is_whole(OipType type) {
@@ -162,6 +176,7 @@ std::optional<OipModel> oip_model(const ServedModel& served) {
   as(std::type_identity<ImageNetConfig>{});
   as(std::type_identity<OpticalFlowConfig>{});
   as(std::type_identity<MultimodalConfig>{});
+  as(std::type_identity<ArraysConfig>{});
   if (found) found->name = served.name;
   return found;
 }

@@ -7,6 +7,7 @@
 #include "perceiver/serve/oip_model.h"
 #include "perceiver/serve/parts.h"
 #include "perceiver/serve/refused.h"
+#include "perceiver/tasks/arrays/run.h"
 #include "perceiver/tasks/language/classifier.h"
 #include "perceiver/tasks/language/model.h"
 #include "perceiver/zoo/reference_io.h"
@@ -80,18 +81,34 @@ std::vector<std::string> wanted_outputs(const OipRequest& asked, const OipModel&
   return wanted;
 }
 
+// Of arrays of one's own: as `run` has them, by the names of the config.
+Example run_own(Model& model, const Example& inputs, const std::vector<std::string>& wanted) {
+  const ArraysConfig& config = *model.settings->model<ArraysConfig>();
+  const ArrayTables request(
+      {table_of("the request", inputs, needed_arrays(config, /*targets=*/false))});
+  Example outputs;
+  for (auto& [name, tensor] : run_arrays(model, request)) {
+    const bool asked = wanted.empty() || std::ranges::find(wanted, name) != wanted.end();
+    if (asked) outputs.emplace(name, tensor);
+  }
+  return outputs;
+}
+
 HttpResponse infer(ServerParts& parts, const HttpRequest& request) {
   ServedModel& served = model_named(parts, request.parts.at("model"));
   const OipModel model = described(served);
   const OipRequest asked = parsed(request);
   const std::vector<std::string> wanted = wanted_outputs(asked, model);
-  Work work{
-      .model = served,
-      .pass = [wanted](Model& loaded,
-                       const Example& inputs) { return run_reference(loaded, inputs, wanted); },
-      .inputs = tensors_of(model, asked.inputs)};
+  const bool own = task_name(served.model) == "arrays";
+  Work work{.model = served,
+            .pass =
+                [wanted, own](Model& loaded, const Example& inputs) {
+                  return own ? run_own(loaded, inputs, wanted)
+                             : run_reference(loaded, inputs, wanted);
+                },
+            .inputs = tensors_of(model, asked.inputs)};
   check_sizes(parts, served, work.inputs);
-  if (rows_of(work.inputs)) work.kind = fmt::format("infer {}", fmt::join(wanted, " "));
+  if (!own && rows_of(work.inputs)) work.kind = fmt::format("infer {}", fmt::join(wanted, " "));
   parts.engine.run(std::span(&work, 1));
   std::vector<OipTensor> outputs;
   for (const auto& [name, tensor] : work.outputs) outputs.push_back(oip_tensor(name, tensor));
