@@ -9,6 +9,7 @@
 #include "cli/checks.h"
 #include "cli/classify_tasks.h"
 #include "cli/commands.h"
+#include "cli/live.h"
 #include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/shared_output.h"
@@ -28,6 +29,7 @@ struct ClassifyArgs {
   std::vector<std::string> tasks;
   std::string pair;
   RankArgs ranks;
+  int64_t count = 0;  // of a stream's pictures; 0: all
 };
 
 std::string text_of(const Classified& result, const Model& model, const ClassifyArgs& args) {
@@ -62,6 +64,10 @@ void classify_verb(ClassifyArgs args, Ranks* ranks) {
   }
   VerbHooks verb;
   note(classes_text(session.model));
+  if (is_live(args.inputs)) {
+    return live_classify(session.model,
+                         {args.inputs[0], args.options.top, args.count, args.json, args.jsonl});
+  }
   if (!args.pair.empty()) args.options.pair = second_text(session.model, args.pair);
   if (args.inputs.empty()) args.inputs = {classify_sample(session.model).string()};
   const std::vector<ClassifySource> sources =
@@ -99,6 +105,7 @@ void add_classify_command(CLI::App& app) {
                   "  perceiver classify cat.jpg\n"
                   "  perceiver classify photos/ -m deepmind/vision-perceiver-conv --jsonl\n"
                   "  perceiver classify photos/ --ranks 2\n"
+                  "  perceiver classify /dev/video0\n"
                   "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier\n"
                   "  perceiver classify --task sst2 \"a fine film\" -m runs/glue\n"
                   "  perceiver classify --task all \"It rains.\" --pair \"It is wet.\" -m "
@@ -106,7 +113,8 @@ void add_classify_command(CLI::App& app) {
   command->add_option(
       "inputs", args->inputs,
       "Files or folders of what the model reads: pictures, clips, sounds or texts, or a text "
-      "itself; - is the standard input; default: a shipped sample");
+      "itself; - is the standard input; or a camera or stream (/dev/video0, rtsp://…), whose "
+      "newest pictures are taken; default: a shipped sample");
   command
       ->add_option("--task", args->tasks,
                    "Ask a model of GLUE for these tasks, such as sst2,cola, or all, from one "
@@ -121,6 +129,7 @@ void add_classify_command(CLI::App& app) {
   command->add_option("--batch", args->options.batch, "How many files to classify at once")
       ->capture_default_str()
       ->check(whole_number(1));
+  add_count_option(*command, args->count);
   command->add_flag("--lines", args->lines, "Take each line of a file as a text of its own");
   command->add_flag("--json", args->json, "Print one JSON document");
   command->add_flag("--jsonl", args->jsonl, "Print a line of JSON for each input as it is ready");

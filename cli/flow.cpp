@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/flow_options.h"
 #include "cli/flow_ranks.h"
+#include "cli/live.h"
 #include "cli/session.h"
 #include "cli/shared_output.h"
 #include "cli/verb_hooks.h"
@@ -110,6 +111,7 @@ void flow(FlowArgs args) {
   }
   const bool even = args.tiles == to_word(TilePlacement::kEven);
   job.placement = even ? TilePlacement::kEven : TilePlacement::kNotebook;
+  if (is_live(job.inputs)) return live_flow(args);
   SessionOptions& session = args.session;
   share_verb(args.ranks, job.inputs, {session.device, session.threads, session.quiet},
              [&](Ranks* ranks) {
@@ -135,6 +137,7 @@ void add_flow_command(CLI::App& app) {
       "  perceiver flow clips/ -o flows/\n"
       "  perceiver flow frames/ -o flow/ --ranks 2\n"
       "  perceiver flow a.png b.png --levels 3\n"
+      "  perceiver flow rtsp://camera.local/1 -o flow.mp4\n"
       "  perceiver flow --show truth.flo -o truth.png\n"
       "  perceiver flow --show truth.flo a.png --arrows -o arrows.png");
   add_flow_options(*command, *args);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/checks.h"
+#include "cli/live.h"
 
 namespace perceiver {
 namespace {
@@ -42,9 +43,11 @@ void add_output_options(CLI::App& command, FlowArgs& args) {
 
 void add_flow_options(CLI::App& command, FlowArgs& args) {
   command
-      .add_option("inputs", args.job.inputs,
-                  "Two pictures, a folder of them, a video, or a folder of videos and of folders; "
-                  "with --show and --arrows, the frame to draw over; default: a shipped sample")
+      .add_option(
+          "inputs", args.job.inputs,
+          "Two pictures, a folder of them, a video, a folder of videos and of folders, or a "
+          "camera or stream (/dev/video0, rtsp://…, http://…), whose newest pictures are "
+          "taken; with --show and --arrows, the frame to draw over; default: a shipped sample")
       ->expected(0, 2)
       ->option_text("A B | FOLDER | VIDEO");
   add_output_options(command, args);
@@ -77,6 +80,7 @@ void add_flow_options(CLI::App& command, FlowArgs& args) {
                   "model's own, 1 for released ones")
       ->check(whole_number(1, 16))
       ->excludes(show);
+  add_count_option(command, args.count);
   CLI::Option* json = command.add_flag("--json", args.json, "Print one JSON document");
   command.add_flag("--jsonl", args.jsonl, "Print a line of JSON for each pair as it is ready")
       ->excludes(json);

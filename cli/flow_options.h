@@ -13,6 +13,7 @@ struct FlowArgs {
   std::string show, tiles = std::string(to_word(TilePlacement::kEven));
   bool json = false, jsonl = false;
   RankArgs ranks;
+  int64_t count = 0;  // of a stream's pairs; 0: all
 };
 
 // All but the session's.

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/standard_input.h"
@@ -47,6 +48,13 @@ FrameSource::FrameSource(const std::vector<std::string>& inputs) {
 }
 
 void FrameSource::open_video(const std::string& file) {
+  if (is_live_address(file)) {
+    files_ = {file};
+    live_.emplace(file);
+    height_ = live_->height();
+    width_ = live_->width();
+    return;
+  }
   if (has_image_ending(file) && !has_video_ending(file)) {  // a GIF may move
     fail("{}: one picture, flow needs two; give a second one, a folder or a video", file);
   }
@@ -79,7 +87,24 @@ Frame FrameSource::picture(size_t index) const {
   return {file, stem_of(file), decode_image(read_input(file))};
 }
 
+void FrameSource::stop_when(std::function<bool()> asked) {
+  if (live_) live_->stop_when(std::move(asked));
+}
+
+std::optional<Frame> FrameSource::live_picture() {
+  if (after_) return std::exchange(after_, std::nullopt);
+  auto pair = live_->next_pair();
+  if (!pair) return {};
+  const auto frame = [&](LiveVideo::Picture& picture) {
+    return Frame{fmt::format("{}, frame {}", files_[0], picture.number),
+                 fmt::format("{:06}", picture.number), std::move(picture.pixels)};
+  };
+  after_ = frame(pair->second);
+  return frame(pair->first);
+}
+
 std::optional<Frame> FrameSource::next() {
+  if (live_) return live_picture();
   const size_t index = next_++;
   if (video_) {
     std::optional<Tensor> pixels = video_->next();
@@ -93,10 +118,12 @@ std::optional<Frame> FrameSource::next() {
 }
 
 double FrameSource::frames_per_second() const {
+  if (live_) return live_->frames_per_second();
   return video_ ? video_->info().frames_per_second : kPicturesPerSecond;
 }
 
 std::optional<int64_t> FrameSource::num_pairs() const {
+  if (live_) return std::nullopt;
   if (!video_) return static_cast<int64_t>(files_.size()) - 1;
   const std::optional<int64_t> frames = video_->info().num_frames;
   return frames ? std::optional(*frames - 1) : std::nullopt;
@@ -104,7 +131,7 @@ std::optional<int64_t> FrameSource::num_pairs() const {
 
 std::vector<std::string> FrameSource::stems() const {
   std::vector<std::string> stems;
-  for (size_t i = 0; !video_ && i + 1 < files_.size(); ++i) {
+  for (size_t i = 0; !is_video() && i + 1 < files_.size(); ++i) {
     stems.push_back(stem_of(files_[i]));
   }
   return stems;
