@@ -25,9 +25,10 @@ std::string inside(const std::string& text) {
   return whole.substr(1, whole.size() - 2);
 }
 
+// Of two underscores: no verb's function is called so.
 std::string value_of(const OptionText& option) {
   if (option.value.empty()) return "";
-  if (option.takes_model()) return ":model:_perceiver_models";
+  if (option.takes_model()) return ":model:_perceiver__names";
   if (option.takes_path()) return ":file:_files";
   const std::vector<std::string> choices = option.choices();
   if (!choices.empty()) return fmt::format(":value:({})", fmt::join(choices, " "));
@@ -83,7 +84,7 @@ std::string function_text(const VerbText& verb, std::span<const VerbText> verbs)
 std::string zsh_completion(std::span<const VerbText> verbs) {
   std::string script =
       "#compdef perceiver\n# Completion for zsh, made by 'perceiver completion zsh'.\n"
-      "_perceiver_models() {\n"
+      "_perceiver__names() {\n"
       "  local -a names=(${(f)\"$(perceiver models --names 2>/dev/null)\"})\n"
       "  _alternative 'models:model:compadd -a names' 'files:file:_files'\n}\n";
   for (const VerbText& verb : verbs) script += function_text(verb, verbs);
