@@ -5,13 +5,12 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/eval_report.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/session.h"
-#include "perceiver/core/json_text.h"
 #include "perceiver/core/output_place.h"
 #include "perceiver/core/processors.h"
-#include "perceiver/core/text.h"
 #include "perceiver/train/evaluate.h"
 #include "perceiver/train/measured_batches.h"
 #include "perceiver/train/trainer.h"
@@ -40,31 +39,6 @@ std::unique_ptr<Settings> experiment_of(const fs::path& path, const Model& model
   const bool is_run = fs::exists(run / "config.toml") && fs::exists(run / "metrics.jsonl");
   if (is_run) return read_settings(read_file(run / "config.toml"), overrides);
   return model.settings->with(overrides);
-}
-
-// "cola.matthews" is the figure matthews of cola; what a class is called may be a number.
-nlohmann::ordered_json& place_of(nlohmann::ordered_json& json, const std::string& figure) {
-  const size_t point = figure.find('.');
-  if (point == figure.npos) return json[figure];
-  return json[figure.substr(0, point)][figure.substr(point + 1)];
-}
-
-void print(const Evaluation& result, const Training& training, const fs::path& model,
-           const EvalArgs& args) {
-  if (args.json) {
-    nlohmann::ordered_json json = {{"model", model.string()}, {"examples", result.examples}};
-    for (const auto& [name, value] : result.figures) place_of(json, name) = value;
-    if (!args.output.empty()) json["output"] = args.output;
-    fmt::print("{}\n", json_text(json, 2));
-    return;
-  }
-  std::vector<std::vector<std::string>> rows = {{"examples", std::to_string(result.examples)}};
-  for (const auto& [key, value] : result.figures) {
-    const FigureName figure = training.figure_name(key);
-    if (!figure.detail) rows.push_back({figure.name, value_text(value, figure.unit)});
-  }
-  fmt::print("{}", table(rows));
-  if (!args.output.empty()) fmt::print("{}\n", args.output);
 }
 
 // This process's share of the work; null: all of it.
@@ -117,7 +91,8 @@ void eval(const EvalArgs& args, Ranks* ranks) {
   progress.clear();
   if (!is_first) return;
   if (!args.output.empty()) batches.write(args.output);
-  print(result, training, path, args);
+  fmt::print("{}", args.json ? eval_json(result, path, args.output)
+                             : eval_table(result, training, args.output));
 }
 
 }  // namespace
