@@ -9,6 +9,7 @@
 
 #include "cli/checks.h"
 #include "cli/commands.h"
+#include "cli/flow_recipe.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "perceiver/core/error.h"
@@ -30,42 +31,6 @@ struct DataFlowArgs {
   int64_t count = 0, seed = 0, threads = 0;
   RankArgs ranks;
 };
-
-// What a folder of pairs was made with, so that a second run goes on with the same.
-struct Recipe {
-  int64_t width, height, seed;
-  GeneratorConfig generator;
-};
-
-template <typename Visitor>
-void fields(Visitor& visit, Recipe& c) {
-  visit("width", c.width);
-  visit("height", c.height);
-  visit("seed", c.seed);
-  visit("generator", c.generator);
-}
-
-Recipe recipe_of(const DataFlowArgs& args) {
-  Recipe recipe{0, 0, args.seed, args.generator};
-  int end = 0;
-  if (std::sscanf(args.size.c_str(), "%ldx%ld%n", &recipe.width, &recipe.height, &end) != 2 ||
-      end != static_cast<int>(args.size.size()) || std::min(recipe.width, recipe.height) < 16 ||
-      std::max(recipe.width, recipe.height) > 8192) {
-    fail("--size is WIDTHxHEIGHT, each from 16 to 8192, got '{}'", args.size);
-  }
-  return recipe;
-}
-
-void check_recipe(const fs::path& folder, const Recipe& recipe) {
-  const fs::path path = folder / "generator.toml";
-  const std::string text = to_toml(recipe);
-  if (!fs::exists(path)) {
-    write_file(path, text);
-  } else if (read_file(path).bytes != text) {
-    fail("{}: pairs made with other options are in this folder; take the same or another folder",
-         path.string());
-  }
-}
 
 // The flow is written last: where it is, the pair is whole.
 void write_pair(const fs::path& folder, const FlowPair& pair) {
@@ -110,7 +75,7 @@ void make_pairs(const DataFlowArgs& args, const FlowGenerator& generator, int64_
 
 // A piece is what one process makes of all pairs.
 void data_flow(const DataFlowArgs& args, Ranks* ranks) {
-  const Recipe recipe = recipe_of(args);
+  const FlowRecipe recipe = flow_recipe(args.size, args.seed, args.generator);
   const FlowGenerator generator(recipe.generator, recipe.height, recipe.width);
   fs::create_directories(args.output);
   check_recipe(args.output, recipe);
