@@ -1,4 +1,4 @@
-// The page that `perceiver demo` leaves: all that was shown and written.
+// The page that `perceiver demo` leaves: all that was shown, in one file that can be sent as it is.
 #pragma once
 
 #include "cli/demo.h"
@@ -10,12 +10,15 @@ class DemoPage {
   explicit DemoPage(std::filesystem::path folder);  // fails where it could not be written
 
   std::filesystem::path folder_for(const std::string& domain) const;  // which is then there
-  void add(const std::string& title, const DemoPart& part);
-  std::string write() const;  // -> its path, in the folder
+  // `about` says in a sentence or two what is seen, `made_by` with what.
+  void add(const std::string& domain, const std::string& about, const std::string& made_by,
+           const DemoPart& part);
+  // With commands to try -> its path, in the folder.
+  std::string write(const std::vector<std::string>& commands) const;
 
  private:
   std::filesystem::path folder_;
-  std::string html_;
+  std::string html_, files_;
 };
 
 }  // namespace perceiver

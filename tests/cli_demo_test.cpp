@@ -120,7 +120,7 @@ TEST_F(CliDemo, ShowsEveryDomainThatHasAModelAndNamesTheOthers) {
   const std::string program = std::string("  ") + std::getenv("PERCEIVER_PROGRAM");
   const std::string samples = fs::proximate(shipped("samples")).string();
   EXPECT_TRUE(result.out.ends_with(
-      "\nNot shown: clips (no multimodal-mini)\n\n"
+      "\nNot shown: sounds (no sound-mini), clips (no multimodal-mini)\n\n"
       "Next, on these samples or on what is yours:\n" +
       program + " fill \"She opened the [MASK] and looked into the garden.\"\n" + program +
       " classify " + samples + "/pictures/frog.png -k 10\n" + program + " flow " + samples +
@@ -130,9 +130,16 @@ TEST_F(CliDemo, ShowsEveryDomainThatHasAModelAndNamesTheOthers) {
   EXPECT_EQ(files_below(folder / "shown"), expected_files());
 }
 
-TEST_F(CliDemo, ThePageShowsEveryPictureByAPathThatLeadsToIt) {
+TEST_F(CliDemo, ThePageHoldsWhatItShowsAndNamesTheFilesBesideIt) {
   ASSERT_EQ(run(demo("page")).code, 0);
   const std::string page = read_file(folder / "page" / "index.html").bytes;
+  size_t pictures = 0;
+  for (size_t at = 0; (at = page.find("<img src=\"", at)) != page.npos; ++pictures) {
+    at += std::string("<img src=\"").size();
+    EXPECT_EQ(page.substr(at, 25), "data:image/png;base64,iVB") << "a PNG within the page";
+  }
+  EXPECT_EQ(pictures, kClasses.size() + 2 * 4);
+  EXPECT_EQ(page.find("http"), page.find("https://arxiv.org/abs/2107.14795"));
   for (const std::string& file : expected_files()) {
     if (file == "index.html") continue;
     EXPECT_NE(page.find("=\"" + file + "\""), std::string::npos) << file;
@@ -144,7 +151,8 @@ TEST_F(CliDemo, JsonIsOneDocumentWithAllThatIsShown) {
   ASSERT_EQ(result.code, 0) << result.err;
   const Json document = Json::parse(result.out);
   EXPECT_EQ(document["output"], path("json"));
-  EXPECT_EQ(document["left_out"], Json::array({"clips (no multimodal-mini)"}));
+  EXPECT_EQ(document["left_out"],
+            Json::array({"sounds (no sound-mini)", "clips (no multimodal-mini)"}));
   const Json& domains = document["domains"];
   ASSERT_EQ(domains.size(), 3u);
   const std::vector<std::string> texts =
@@ -172,7 +180,7 @@ TEST_F(CliDemo, AModelOfClipsIsShownTheClip) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("\n  clip.avi "), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("\nNot shown: words (no language-mini), pictures (no image-mini), "
-                            "motion (no flow-mini)\n"),
+                            "motion (no flow-mini), sounds (no sound-mini)\n"),
             std::string::npos)
       << result.out;
   EXPECT_EQ(files_below(folder / "of_clips"),
@@ -183,8 +191,8 @@ TEST_F(CliDemo, MistakesAreOneLineAndLeaveNothingBehind) {
   fs::create_directories(folder / "none");
   expect_complaint("demo --models " + path("none"),
                    "there is no trained model to show: words (no language-mini), pictures (no "
-                   "image-mini), motion (no flow-mini), clips (no multimodal-mini); --models names "
-                   "a folder of models");
+                   "image-mini), motion (no flow-mini), sounds (no sound-mini), clips (no "
+                   "multimodal-mini); --models names a folder of models");
   expect_complaint("demo --models " + path("nowhere"),
                    "--models " + path("nowhere") + ": is no folder");
   write_file(folder / "file", "");
