@@ -79,4 +79,41 @@ Tensor log_mel_spectrogram(const Tensor& samples, const MelConfig& config) {
   return (energies + config.log_offset).log().to(samples.scalar_type());
 }
 
+void SoundElements::check() const {
+  if (audio == AudioInput::kMel) mel_filterbank(mel);
+  count();
+}
+
+int64_t SoundElements::count() const {
+  if (audio == AudioInput::kRaw) return num_sample_patches(num_samples, samples_per_patch);
+  if (mel.num_energies % energies_per_element != 0) {
+    fail("energies_per_element ({}) must divide mel.num_energies ({})", energies_per_element,
+         mel.num_energies);
+  }
+  return num_mel_windows(num_samples, mel) * (mel.num_energies / energies_per_element);
+}
+
+int64_t SoundElements::values() const {
+  return audio == AudioInput::kRaw ? samples_per_patch : energies_per_element;
+}
+
+int64_t SoundElements::resolution() const {
+  return audio == AudioInput::kRaw ? num_samples : count();
+}
+
+Tensor SoundElements::of(const Tensor& samples) const {
+  check_shape(samples, {kAny, num_samples}, "samples");
+  if (audio == AudioInput::kRaw) return samples_to_patches(samples, samples_per_patch);
+  // Silence is -1 and a full-scale tone near 1, as wide as the position beside it.
+  const Tensor energies = log_mel_spectrogram(samples.to(at::kFloat), mel);
+  return (1.0 - energies * (2.0 / std::log(mel.log_offset)))
+      .flatten(1)
+      .unflatten(1, {-1, energies_per_element});
+}
+
+int64_t SoundElements::flops() const {
+  if (audio == AudioInput::kRaw) return 0;
+  return 2 * count() * energies_per_element * (mel.window_samples / 2 + 1);
+}
+
 }  // namespace perceiver

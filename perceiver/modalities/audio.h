@@ -2,6 +2,9 @@
 // energies of a mel spectrogram.
 #pragma once
 
+#include <array>
+#include <string_view>
+
 #include "perceiver/core/config.h"
 #include "perceiver/core/tensor.h"
 
@@ -52,5 +55,36 @@ Tensor mel_filterbank(const MelConfig& config);
 // the window's sum: a sinusoid of amplitude a has a^2 / 4 at its frequency, however long the
 // window.
 Tensor log_mel_spectrogram(const Tensor& samples, const MelConfig& config);
+
+// What an element of sound is.
+enum class AudioInput {
+  kRaw,  // a patch of samples
+  kMel,  // one energy of a mel spectrogram, or some
+};
+constexpr std::array<std::string_view, 2> enum_words(AudioInput) { return {"raw", "mel"}; }
+
+// How a model hears.
+struct SoundElements {
+  AudioInput audio;
+  int64_t num_samples, samples_per_patch;
+  MelConfig mel;
+  int64_t energies_per_element;
+
+  // Fails where there can be no such elements.
+  void check() const;
+
+  int64_t count() const;
+  int64_t values() const;  // of an element
+
+  // What the Fourier features of their places are made for. Of raw sound the samples, though an
+  // element is a patch: as in the released model of Kinetics. The paper does not say.
+  int64_t resolution() const;
+
+  // Samples [B, S] in [-1, 1] -> [B, elements, values]. A spectrogram is made in float32 whatever
+  // the samples' dtype; silence is -1 in it.
+  Tensor of(const Tensor& samples) const;
+
+  int64_t flops() const;  // of a spectrogram's filters: a Fourier transform is no product
+};
 
 }  // namespace perceiver

@@ -147,7 +147,7 @@ Example SoundDataset::get(int64_t index, Rng& rng) const {
   const ClipViews views = read_views(read_file(row.path), model_, {row.start, row.end},
                                      augment_ ? ViewStarts(any_start) : ViewStarts(view_starts));
   Tensor samples = augment_ ? augmented(views.samples, *augment_, model_, rng) : views.samples;
-  Tensor elements = sound_elements(samples, model_).contiguous();
+  Tensor elements = sound_of(model_).of(samples).contiguous();
   if (augment_ && model_.audio == AudioInput::kMel) mask_elements(elements, *augment_, model_, rng);
   Example example = {{"sounds", elements}, {"labels", labels}};
   if (model_.video) example["video"] = views.video;

@@ -48,7 +48,7 @@ std::vector<std::string> sound_classes(const std::vector<LabelledRow>& rows,
                                        const AudioSetConfig& model,
                                        const std::vector<std::string>& model_names);
 
-// Examples: sounds [V, elements, values] of sound_elements(), video uint8 [V, T, 3, H, W] where the
+// Examples: sounds [V, elements, values] of sound_of(), video uint8 [V, T, 3, H, W] where the
 // model sees it, labels [classes] of 0 and 1. V is 1 to train on. Batches: those of all examples
 // one after another, and views [B], how many are whose.
 class SoundDataset : public Dataset {

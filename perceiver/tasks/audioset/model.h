@@ -10,13 +10,6 @@
 
 namespace perceiver {
 
-// What an element of sound is.
-enum class AudioInput {
-  kRaw,  // a patch of samples
-  kMel,  // one energy of a mel spectrogram, or some
-};
-constexpr std::array<std::string_view, 2> enum_words(AudioInput) { return {"raw", "mel"}; }
-
 struct AudioSetConfig {
   bool video = true;
   int64_t num_frames = 32, image_size = 224;
@@ -74,9 +67,7 @@ void fields(Visitor& visit, AudioSetConfig& c) {
   visit(kSemanticsKey, c.semantics);
 }
 
-// Samples [B, S] in [-1, 1] as the model's elements of sound: [B, elements, values]. A spectrogram
-// is made in float32 whatever the model's dtype; silence is -1 in it.
-Tensor sound_elements(const Tensor& samples, const AudioSetConfig& config);
+SoundElements sound_of(const AudioSetConfig& config);
 
 class AudioSetImpl : public torch::nn::Module {
  public:
@@ -86,7 +77,7 @@ class AudioSetImpl : public torch::nn::Module {
   // [-1, 1] -> inputs [B, M, C], in the video's dtype, or the weights'. Samples stay float32
   // whatever the model's dtype: a spectrogram is made of them first.
   Tensor input_array(const Tensor& video, const Tensor& samples) {
-    return input_array_of(video, sound_elements(samples, config_));
+    return input_array_of(video, sound_.of(samples));
   }
 
   Tensor encode(const Tensor& video, const Tensor& samples) {  // -> latents [B, N, D]
@@ -95,15 +86,15 @@ class AudioSetImpl : public torch::nn::Module {
   // [B, N, D] -> logits [B, classes]
   Tensor decode(const Tensor& latents) { return class_decoder_(latents); }
   Tensor forward(const Tensor& video, const Tensor& samples) {
-    return classify(video, sound_elements(samples, config_));
+    return classify(video, sound_.of(samples));
   }
-  // The same of sound_elements(): a spectrogram's filters come from the CPU, which cannot be
+  // The same of sound_of().of(): a spectrogram's filters come from the CPU, which cannot be
   // recorded.
   Tensor classify(const Tensor& video, const Tensor& sounds);
 
   ModelSummary summary() const;
 
-  int64_t num_sounds() const { return num_sound_elements_; }  // first in the input array
+  int64_t num_sounds() const { return sound_.count(); }  // first in the input array
   // {T, H, W}, after them; where the model sees no video there are none
   const std::vector<int64_t>& patches() const { return patches_; }
 
@@ -112,7 +103,7 @@ class AudioSetImpl : public torch::nn::Module {
 
   AudioSetConfig config_;
   std::vector<int64_t> video_, patches_;  // {T, H, W}, and in patches
-  int64_t num_sound_elements_;
+  SoundElements sound_;
   GridFeatures video_position_, audio_position_;
   ModalityPadding padding_{nullptr};
   Encoder encoder_{nullptr};

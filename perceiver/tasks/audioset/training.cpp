@@ -34,7 +34,7 @@ class AudioSetTraining : public TrainingOf<AudioSetExperiment> {
   Example random_batch(int64_t batch) const override {
     const AudioSetConfig& c = experiment_.model;
     Example made = {
-        {"sounds", sound_elements(at::rand({batch, c.num_samples}) * 2 - 1, c)},
+        {"sounds", sound_of(c).of(at::rand({batch, c.num_samples}) * 2 - 1)},
         {"labels",
          at::one_hot(at::randint(c.num_classes, {batch}, at::kLong), c.num_classes).to(at::kFloat)},
         {"views", at::ones({batch}, at::kLong)}};

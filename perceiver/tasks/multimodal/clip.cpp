@@ -45,7 +45,7 @@ std::optional<Chunk> ChunkReader::next() {
 
 Modalities clip_inputs(const Tensor& image, const Tensor& audio, int64_t num_classes,
                        const at::TensorOptions& options) {
-  return {{"audio", audio.to(options)},
+  return {{"audio", audio.to(options.device()).to(at::kFloat)},
           {"image", image.to(options.device()).to(at::kFloat).div(255).to(options)},
           {"label", at::zeros({image.size(0), num_classes}, options)}};
 }

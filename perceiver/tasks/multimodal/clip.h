@@ -43,7 +43,8 @@ class ChunkReader {
 };
 
 // image uint8 [B, T, 3, H, W] and audio [B, S] in [-1, 1] as the model takes them, the image in
-// [0, 1] and an empty label [B, classes] beside them, on the device and in the dtype of `options`.
+// [0, 1] and an empty label [B, classes] beside them, on the device and in the dtype of `options`;
+// sound is float32 whatever the dtype, for a spectrogram is made of it first.
 Modalities clip_inputs(const Tensor& image, const Tensor& audio, int64_t num_classes,
                        const at::TensorOptions& options);
 

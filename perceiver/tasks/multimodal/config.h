@@ -1,6 +1,7 @@
 // The settings of the multimodal autoencoder; the defaults are the released model's.
 #pragma once
 
+#include "perceiver/modalities/audio.h"
 #include "perceiver/modalities/video.h"
 #include "perceiver/model/config.h"
 
@@ -16,6 +17,9 @@ struct MultimodalConfig {
   VideoPatch patch = {.frames = 1, .height = 4, .width = 4};
   int64_t samples_per_frame = 1920;  // 48 kHz at 25 frames a second
   int64_t samples_per_patch = 16;
+  AudioInput audio = AudioInput::kRaw;
+  MelConfig mel = {};
+  int64_t energies_per_element = 1;
   int64_t num_image_bands = 32;  // as released; the paper's Tab. 6 counts 64
   int64_t num_audio_bands = 192;
   std::vector<int64_t> max_resolution = {};
@@ -42,8 +46,17 @@ void fields(Visitor& visit, MultimodalConfig& c) {
   visit({"image_size", "Pixels of a side of a frame"}, c.image_size, at_least(1));
   visit({"patch", "Pixels that make one input element"}, c.patch);
   visit({"samples_per_frame", "Samples of sound to a frame"}, c.samples_per_frame, at_least(1));
-  visit({"samples_per_patch", "Samples of sound that make one input element"}, c.samples_per_patch,
-        at_least(1));
+  visit({"samples_per_patch",
+         "Samples of sound that make one output element, and one input element of audio raw"},
+        c.samples_per_patch, at_least(1));
+  visit({"audio",
+         "What is heard of the sound, which is put out as samples in either case: patches of "
+         "samples, as released, or energies of a mel spectrogram"},
+        c.audio);
+  visit({"mel", "audio mel: the spectrogram"}, c.mel);
+  visit({"energies_per_element",
+         "audio mel: neighbouring energies of a window that make one input element"},
+        c.energies_per_element, at_least(1));
   visit({"num_image_bands", "Frequencies of the video's Fourier features"}, c.num_image_bands,
         at_least(1));
   visit({"num_audio_bands", "Frequencies of the sound's Fourier features"}, c.num_audio_bands,
@@ -65,5 +78,7 @@ void fields(Visitor& visit, MultimodalConfig& c) {
         c.decode_slice, at_least(1));
   visit(kSemanticsKey, c.semantics);
 }
+
+SoundElements sound_of(const MultimodalConfig& config);
 
 }  // namespace perceiver

@@ -190,6 +190,9 @@ void ClipDataset::draw(Example& example, Rng& rng) const {
   example["image_targets"] = pixels.index_select(0, image);
   example["audio_points"] = audio;
   example["audio_targets"] = sounds.index_select(0, audio);
+  if (model_.audio == AudioInput::kMel) {
+    example["heard"] = sound_of(model_).of(example.at("audio").unsqueeze(0))[0].contiguous();
+  }
   example["hidden"] = at::full({1}, rng.chance(hidden_labels_), at::kBool);
 }
 

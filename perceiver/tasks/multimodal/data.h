@@ -68,8 +68,9 @@ Tensor drawn_points(int64_t count, int64_t some, Rng& rng);
 
 // Examples: image uint8 [T, 3, H, W], audio [S], label []. In training from any place of the clip,
 // and drawn for each example: image_points [P] with image_targets uint8 [P, 3], audio_points [Q]
-// with audio_targets [Q, samples of a patch], hidden bool [1]; else from the middle, with
-// num_frames [] that are the clip's own.
+// with audio_targets [Q, samples of a patch], hidden bool [1], and where the model hears a
+// spectrogram its elements, heard [elements, values]; else from the middle, with num_frames [] that
+// are the clip's own.
 class ClipDataset : public Dataset {
  public:
   ClipDataset(std::vector<ClassifiedClip> clips, const MultimodalConfig& model,

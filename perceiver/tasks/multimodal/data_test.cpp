@@ -55,6 +55,19 @@ class ClipData : public testing::Test {
   fs::path folder = fs::path(testing::TempDir()) / ("clips_" + std::to_string(getpid()));
 };
 
+TEST_F(ClipData, ASpectrogramIsMadeBesideTheSamples) {
+  const auto made =
+      task({"model.audio='mel'", "model.mel.samples_per_second=1600", "model.mel.window_samples=32",
+            "model.mel.hop_samples=16", "model.mel.num_energies=4", "model.mel.high_hz=600.0"});
+  const auto data = made->training()->dataset(Split::kTrain);
+  const Example one = get(*data, 0);
+  const int64_t samples = one.at("audio").size(0);
+  EXPECT_EQ(one.at("heard").sizes(), (std::vector<int64_t>{samples / 16 * 4, 1}));
+  EXPECT_FALSE(get(*task()->training()->dataset(Split::kTrain), 0).contains("heard"));
+  const auto sets = batch(*data);
+  EXPECT_TRUE(made->training()->loss(sets).sum.isfinite().item<bool>());
+}
+
 TEST_F(ClipData, PointsAreDrawnForEachExampleAndComeWithItsTargets) {
   const auto made = task();
   const auto data = made->training()->dataset(Split::kTrain);

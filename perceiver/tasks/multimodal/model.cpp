@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "perceiver/modalities/audio.h"
+#include "perceiver/tasks/multimodal/clip.h"
 
 namespace perceiver {
 namespace {
@@ -30,24 +31,38 @@ int64_t total(const ModalitySizes& sizes) {
 
 }  // namespace
 
+SoundElements sound_of(const MultimodalConfig& c) {
+  const int64_t rate = c.samples_per_frame * kFramesPerSecond;
+  if (c.audio == AudioInput::kMel && c.mel.samples_per_second != rate) {
+    fail("mel.samples_per_second ({}) must be {}, {} frames of samples_per_frame",
+         c.mel.samples_per_second, rate, kFramesPerSecond);
+  }
+  return {.audio = c.audio,
+          .num_samples = c.num_frames * c.samples_per_frame,
+          .samples_per_patch = c.samples_per_patch,
+          .mel = c.mel,
+          .energies_per_element = c.energies_per_element};
+}
+
 MultimodalImpl::MultimodalImpl(const MultimodalConfig& config)
     : config_(config),
       video_{config.num_frames, config.image_size, config.image_size},
       patches_(patch_grid(video_, config.patch)),
       num_samples_(config.num_frames * config.samples_per_frame),
       num_audio_patches_(num_sample_patches(num_samples_, config.samples_per_patch)),
+      sound_(sound_of(config)),
       image_position_(image_resolution(config, patches_), config.num_image_bands),
-      // Frequencies up to the samples', though an element is a patch: as released.
-      audio_position_({num_samples_}, config.num_audio_bands),
+      audio_position_({sound_.resolution()}, config.num_audio_bands),
       image_query_{video_, image_resolution(config, patches_), config.num_image_bands},
       audio_query_{{num_audio_patches_}, {num_samples_}, config.num_audio_bands} {
+  sound_.check();
   for (const auto& [name, queries] : num_train_queries()) {
     const int64_t all = num_outputs().at(name);
     if (queries > all)
       fail("train_queries.{} ({}) must be at most {}, all there are", name, queries, all);
   }
   const int64_t image_channels = config.patch.pixels() * kColours + image_position_.channels();
-  const int64_t audio_channels = config.samples_per_patch + audio_position_.channels();
+  const int64_t audio_channels = sound_.values() + audio_position_.channels();
   input_padding_ =
       register_module("input_padding", ModalityPadding(ModalitySizes{{"audio", audio_channels},
                                                                      {"image", image_channels},
@@ -88,17 +103,25 @@ Tensor MultimodalImpl::input_array(const Modalities& inputs, const Modalities& h
   }
   const Tensor &audio = inputs.at("audio"), &image = inputs.at("image"),
                &label = inputs.at("label");
-  check_shape(audio, {kAny, num_samples_}, "audio");
   check_shape(image, {kAny, video_[0], kColours, video_[1], video_[2]}, "image");
   check_shape(label, {kAny, config_.num_classes}, "label");
-  const Tensor sounds = samples_to_patches(audio, config_.samples_per_patch);
+  const Tensor sounds = heard(audio).to(image.scalar_type());
   const Tensor pictures = video_to_patches(image, config_.patch);
   const Modalities padded = input_padding_(Modalities{
-      {"audio", audio_position_.behind(sounds, {num_audio_patches_}).materialise()},
+      {"audio", audio_position_.behind(sounds, {sound_.count()}).materialise()},
       {"image", image_position_.behind(pictures, patches_).materialise()},
       {"label", label.unsqueeze(1)},
   });
   return pack(input_mask_(padded, hidden));
+}
+
+Tensor MultimodalImpl::heard(const Tensor& audio) const {
+  if (audio.dim() == 3) {
+    check_shape(audio, {kAny, sound_.count(), sound_.values()}, "audio");
+    return audio;
+  }
+  check_shape(audio, {kAny, num_samples_}, "audio");
+  return sound_.of(audio);
 }
 
 Tensor MultimodalImpl::encode(const Modalities& inputs, const Modalities& hidden) {
@@ -110,6 +133,8 @@ Tensor MultimodalImpl::encode(const Modalities& inputs, const Modalities& hidden
       arrays.push_back(given.contains(name) ? given.at(name) : Tensor());
     }
   }
+  // A spectrogram's filters come from the CPU, which cannot be recorded.
+  if (inputs.contains("audio") && arrays[0].defined()) arrays[0] = heard(arrays[0]);
   return recorded_encode_(*this, arrays, [&](const std::vector<Tensor>& x) {
     Modalities now, hidden_now;
     for (size_t i = 0; i < names.size(); ++i) {
@@ -217,7 +242,7 @@ Modalities MultimodalImpl::hide(const std::vector<std::string>& modalities, int6
 }
 
 ModalitySizes MultimodalImpl::num_inputs() const {
-  return {{"audio", num_audio_patches_}, {"image", c10::multiply_integers(patches_)}, {"label", 1}};
+  return {{"audio", sound_.count()}, {"image", c10::multiply_integers(patches_)}, {"label", 1}};
 }
 
 ModalitySizes MultimodalImpl::num_outputs() const {
@@ -248,6 +273,9 @@ ModelSummary MultimodalImpl::summary(const ModalitySizes& num_queries) const {
                  .queries = ArraySize{o, query_padding_->channels()},
                  .outputs = {o, config_.output_channels}};
   s.compression = compression(s.inputs, *s.latents);
+  if (sound_.audio == AudioInput::kMel) {
+    s.add("input.", {{.name = "mel_filterbank", .flops = sound_.flops()}});
+  }
   s.add("input.", {{.name = "padding", .parameters = num_parameters(*input_padding_)},
                    {.name = "mask", .parameters = num_parameters(*input_mask_)}});
   s.add("query.", {{.name = "label", .parameters = num_parameters(*label_query_)},

@@ -19,9 +19,9 @@ class MultimodalImpl : public torch::nn::Module {
  public:
   explicit MultimodalImpl(const MultimodalConfig& config);
 
-  // image [B, T, 3, H, W] in [0, 1], audio [B, S] in [-1, 1], label [B, classes] one-hot ->
-  // inputs [B, M, C]. `hidden` [B, M_i] bool hides elements of some modalities: the label always at
-  // test time, half of the labels in training.
+  // image [B, T, 3, H, W] in [0, 1], audio [B, S] in [-1, 1] or as sound() makes elements of it,
+  // label [B, classes] one-hot -> inputs [B, M, C]. `hidden` [B, M_i] bool hides elements of some
+  // modalities: the label always at test time, half of the labels in training.
   Tensor input_array(const Modalities& inputs, const Modalities& hidden = {});
 
   Tensor encode(const Modalities& inputs, const Modalities& hidden = {});  // -> latents [B, N, D]
@@ -47,6 +47,7 @@ class MultimodalImpl : public torch::nn::Module {
   Modalities hide(const std::vector<std::string>& modalities, int64_t batch) const;
 
   const MultimodalConfig& config() const { return config_; }
+  const SoundElements& sound() const { return sound_; }
   ModalitySizes num_inputs() const;
   ModalitySizes num_outputs() const;
   ModalitySizes num_train_queries() const;
@@ -55,6 +56,9 @@ class MultimodalImpl : public torch::nn::Module {
   ModelSummary summary(const ModalitySizes& num_queries) const;
 
  private:
+  // Samples as elements; elements as they are.
+  Tensor heard(const Tensor& audio) const;
+
   // Everything, [B, O_i, values] each: pixels and sounds each in their own form where there is one,
   // or all by the modules.
   Modalities decode_all_now(const Tensor& latents, Spacing spacing);
@@ -63,6 +67,7 @@ class MultimodalImpl : public torch::nn::Module {
   MultimodalConfig config_;
   std::vector<int64_t> video_, patches_;  // {T, H, W}, and in patches
   int64_t num_samples_, num_audio_patches_;
+  SoundElements sound_;
   GridFeatures image_position_, audio_position_;
   PositionQuery image_query_, audio_query_;
   ModalityPadding input_padding_{nullptr}, query_padding_{nullptr};

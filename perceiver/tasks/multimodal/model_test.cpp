@@ -39,7 +39,9 @@ TEST(Multimodal, NumbersAreTheReleasedModels) {
   EXPECT_EQ(parameters["query_padding.audio"].numel(), 641);
 }
 
-TEST(MultimodalTask, FlopsAndParametersAreTheModules) {
+class MultimodalSizes : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(MultimodalSizes, FlopsAndParametersAreTheModules) {
   const File config{"multimodal.toml", R"(
     task = "multimodal"
     [model]
@@ -54,7 +56,7 @@ TEST(MultimodalTask, FlopsAndParametersAreTheModules) {
     train_queries = { audio = 4, image = 7 }
     encoder = { num_latents = 6, latent_channels = 16, self_attends_per_block = 2 })"};
   at::NoGradGuard no_grad;
-  const auto task = make_task(config);
+  const auto task = make_task(config, GetParam());
   for (const Split split : {Split::kTrain, Split::kEval}) {
     const ModelSummary summary = task->summary(split);
     EXPECT_EQ(summary.parameters(), num_parameters(task->model()));
@@ -69,6 +71,14 @@ TEST(MultimodalTask, FlopsAndParametersAreTheModules) {
     EXPECT_EQ(summary.outputs, (ArraySize{o, 12}));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Hearing, MultimodalSizes,
+    testing::Values(std::vector<std::string>{},
+                    std::vector<std::string>{
+                        "model.audio='mel'",
+                        "model.mel={samples_per_second=1200, window_samples=32, "
+                        "hop_samples=16, num_energies=4, high_hz=600.0}"}));
 
 TEST(Multimodal, OnAGpuBfloat16IsAsExactAsTheModules) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
@@ -150,6 +160,36 @@ TEST_F(MultimodalTest, InputsAreContentThenPosition) {
   EXPECT_TRUE(array[0][6 + 6][(1 * 4 + 2) * 3 + 2].equal(in["image"][0][1][2][5][2]));
   EXPECT_TRUE(array[0][6].narrow(0, 48, 3).equal(-at::ones(3)));
   EXPECT_TRUE(array[1][14].narrow(0, 0, 11).equal(in["label"][1]));
+}
+
+// Six windows of four energies, two an element; put out are samples as ever.
+TEST_F(MultimodalTest, HearsASpectrogramWhereTheConfigSaysSo) {
+  config.audio = AudioInput::kMel;
+  config.mel = {.samples_per_second = 1200,
+                .window_samples = 32,
+                .hop_samples = 16,
+                .num_energies = 4,
+                .high_hz = 600.0};
+  config.energies_per_element = 2;
+  Multimodal model = small();
+  Modalities in = inputs();
+  const Tensor array = model->input_array(in);
+  ASSERT_EQ(array.size(1), 12 + 8 + 1);
+  const Tensor energies = log_mel_spectrogram(in["audio"], config.mel);  // [2, 6, 4]
+  const Tensor silence = log_mel_spectrogram(at::zeros({1, 96}), config.mel)[0][0][0];
+  EXPECT_TRUE(
+      same(array[1][5].narrow(0, 0, 2), 1.0 - 2.0 * energies[1][2].narrow(0, 2, 2) / silence));
+
+  const Modalities out = model->decode_all(model->encode(in, {{"label", all_hidden}}));
+  EXPECT_EQ(out.at("audio").sizes(), in.at("audio").sizes());
+  // The spectrogram may come ready, as a data set makes it.
+  const Tensor latents = model->encode(in);
+  in["audio"] = model->sound().of(in["audio"]);
+  EXPECT_TRUE(model->encode(in).equal(latents));
+
+  config.mel.samples_per_second = 16'000;
+  EXPECT_EQ(error_of([&] { small(); }),
+            "mel.samples_per_second (16000) must be 1200, 25 frames of samples_per_frame");
 }
 
 TEST_F(MultimodalTest, SlicesGiveWhatDecodingWholeGives) {

@@ -96,7 +96,7 @@ class MultimodalTask : public Application {
     const MultimodalConfig& c = config_.model;
     const std::vector<int64_t> patches =
         patch_grid({c.num_frames, c.image_size, c.image_size}, c.patch);
-    const int64_t sounds = model_->num_outputs().at("audio");
+    const int64_t sounds = model_->num_inputs().at("audio");
     return {
         {.modality = "audio", .grid = {sounds}},
         {.modality = "image", .first = sounds, .grid = patches, .pictures = inputs.at("image")[0]},

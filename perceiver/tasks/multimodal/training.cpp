@@ -29,15 +29,19 @@ class ClipTraining : public TrainingOf<ClipExperiment> {
     const MultimodalConfig& c = experiment_.model;
     const ModalitySizes all = model_->num_outputs();
     const TrainQueries& asked = c.train_queries;
-    return {{"image",
-             at::randint(256, {batch, c.num_frames, 3, c.image_size, c.image_size}, at::kByte)},
-            {"audio", at::rand({batch, c.num_frames * c.samples_per_frame}) * 2 - 1},
-            {"label", at::randint(c.num_classes, {batch}, at::kLong)},
-            {"image_points", at::randint(all.at("image"), {batch, asked.image}, at::kLong)},
-            {"image_targets", at::randint(256, {batch, asked.image, 3}, at::kByte)},
-            {"audio_points", at::randint(all.at("audio"), {batch, asked.audio}, at::kLong)},
-            {"audio_targets", at::rand({batch, asked.audio, c.samples_per_patch}) * 2 - 1},
-            {"hidden", at::rand({batch, 1}).lt(experiment_.data.hidden_labels)}};
+    Example made = {{"image", at::randint(256, {batch, c.num_frames, 3, c.image_size, c.image_size},
+                                          at::kByte)},
+                    {"audio", at::rand({batch, c.num_frames * c.samples_per_frame}) * 2 - 1},
+                    {"label", at::randint(c.num_classes, {batch}, at::kLong)},
+                    {"image_points", at::randint(all.at("image"), {batch, asked.image}, at::kLong)},
+                    {"image_targets", at::randint(256, {batch, asked.image, 3}, at::kByte)},
+                    {"audio_points", at::randint(all.at("audio"), {batch, asked.audio}, at::kLong)},
+                    {"audio_targets", at::rand({batch, asked.audio, c.samples_per_patch}) * 2 - 1},
+                    {"hidden", at::rand({batch, 1}).lt(experiment_.data.hidden_labels)}};
+    if (c.audio == AudioInput::kMel) {
+      made["heard"] = model_->sound().of(made.at("audio"));
+    }
+    return made;
   }
 
   // All that is random came with the batch: a GPU may record this once and replay it.
@@ -109,6 +113,7 @@ class ClipTraining : public TrainingOf<ClipExperiment> {
     const at::TensorOptions options = model_->parameters().front().options();
     Modalities made =
         clip_inputs(batch.at("image"), batch.at("audio"), experiment_.model.num_classes, options);
+    if (batch.contains("heard")) made["audio"] = batch.at("heard");
     made["label"] = made["label"].scatter(1, batch.at("label").unsqueeze(1), 1.0);
     return made;
   }
