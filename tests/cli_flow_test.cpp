@@ -110,6 +110,29 @@ TEST_F(CliFlow, WritesTheFlowOfEveryPixelAtAnySize) {
   EXPECT_TRUE(at::allclose(scaled, constant_flow(10, 70))) << "in pixels too";
 }
 
+// In a picture of one colour, a constant is found again at each size: 1 + 2 of it at two, 1 + 2 + 4
+// at three.
+TEST_F(CliFlow, LevelsAreTheModelsUnlessOthersAreAskedFor) {
+  for (const char* name : {"x.png", "y.png"}) {
+    write_file(path(name), encode_png(at::full({3, 64, 80}, 128, at::kByte)));
+  }
+  const auto flow_at = [&](const std::string& options, const std::string& model) {
+    const Result result = run("flow -q " + path("x.png ") + path("y.png -o ") + path("levels.flo") +
+                              options + " -m " + path(model));
+    EXPECT_EQ(result.code, 0) << result.err;
+    return decode_flow(read_file(path("levels.flo"))).flow;
+  };
+  EXPECT_TRUE(flow_at("", "model").equal(constant_flow(64, 80)));
+  EXPECT_TRUE(flow_at(" --levels 2", "model").equal(constant_flow(64, 80, 3 * kX, 3 * kY)));
+  fs::copy(path("model"), path("model_of_levels"));
+  std::string config = read_file(path("model/config.json")).bytes;
+  const std::string levels = "model.levels = ";
+  config.replace(config.find(levels) + levels.size(), 1, "3");
+  write_file(path("model_of_levels/config.json"), config);
+  EXPECT_TRUE(flow_at("", "model_of_levels").equal(constant_flow(64, 80, 7 * kX, 7 * kY)));
+  EXPECT_TRUE(flow_at(" --levels 1", "model_of_levels").equal(constant_flow(64, 80)));
+}
+
 TEST_F(CliFlow, EndingOrFormatDecidesWhatIsWritten) {
   const std::string frames = "@frames/a.png @frames/b.png ";
   flow(frames + "-o @colours.png");
