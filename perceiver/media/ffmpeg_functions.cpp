@@ -83,7 +83,7 @@ const FfmpegLibraries& ffmpeg_libraries() { return loaded().state; }
 
 const Ffmpeg& ffmpeg() {
   const Loaded& found = loaded();
-  if (found.state.version.empty()) fail("{}", found.state.missing);
+  if (found.state.version.empty()) fail("this needs FFmpeg's libraries: {}", found.state.missing);
   return found.functions;
 }
 
