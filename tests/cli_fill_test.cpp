@@ -58,6 +58,25 @@ TEST(CliFill, JsonIsOneDocumentAndNothingElse) {
   }
 }
 
+TEST(CliFill, LettersAreToldInTheOrderThatIsAskedFor) {
+  std::vector<Json> masks;
+  for (const std::string order : {"at_once", "left_to_right", "surest_first"}) {
+    const Result result = run(
+        "fill 'Paris is the [MASK] of France.' --json -k 3 --bytes 3 --order " + order + kModel);
+    EXPECT_EQ(result.code, 0) << result.err;
+    masks.push_back(Json::parse(result.out)[0]["masks"][0]);
+    for (const Json& candidate : masks.back()["candidates"]) {
+      EXPECT_EQ(candidate["word"].get<std::string>().size(), 3u);
+    }
+  }
+  const Result usual = run("fill 'Paris is the [MASK] of France.' --json -k 3 --bytes 3" + kModel);
+  EXPECT_EQ(Json::parse(usual.out)[0]["masks"][0], masks[0]);
+  EXPECT_NE(masks[1]["candidates"], masks[0]["candidates"]);
+  expect_complaint(
+      "fill 'a [MASK]' --order best" + kModel,
+      "--order: unknown value 'best', expected at_once, left_to_right or surest_first");
+}
+
 TEST(CliFill, EachLineOfTheStandardInputIsATextAnsweredInOrder) {
   for (const std::string text : {"", "-"}) {
     const Result result = run("fill " + text + " --jsonl -k 1 --bytes 4" + kModel,
