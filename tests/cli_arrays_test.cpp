@@ -74,8 +74,8 @@ TEST_F(CliArrays, MistakesAreOneLine) {
   const std::string config = path("my/config.toml");
   expect_complaint("inspect " + config + " data.train=[]",
                    config +
-                       ": model: 'queries.height' has no shape yet; name the data that have "
-                       "'places' (data.train=FILE)");
+                       ": model: 'inputs.seen' has no shape yet; name the data that have it "
+                       "(data.train=FILE)");
   expect_complaint(
       "inspect " + config + " inputs.seen.patch=[5] data.train=" + path("my/train.npz"),
       config +
