@@ -72,9 +72,9 @@ TEST(CliFill, LettersAreToldInTheOrderThatIsAskedFor) {
   const Result usual = run("fill 'Paris is the [MASK] of France.' --json -k 3 --bytes 3" + kModel);
   EXPECT_EQ(Json::parse(usual.out)[0]["masks"][0], masks[0]);
   EXPECT_NE(masks[1]["candidates"], masks[0]["candidates"]);
-  expect_complaint(
-      "fill 'a [MASK]' --order best" + kModel,
-      "--order: unknown value 'best', expected at_once, left_to_right or surest_first");
+  expect_complaint("fill 'a [MASK]' --order best" + kModel,
+                   "--order: expected at_once, left_to_right or surest_first, got 'best'; see "
+                   "'perceiver fill -h'");
 }
 
 TEST(CliFill, EachLineOfTheStandardInputIsATextAnsweredInOrder) {
