@@ -1,6 +1,8 @@
 // Ranks as threads of one process, for tests.
 #pragma once
 
+#include <ATen/Parallel.h>
+
 #include <exception>
 #include <functional>
 #include <thread>
@@ -11,7 +13,8 @@
 
 namespace perceiver {
 
-// Calls `work` as each of `size` ranks at once; throws what the first of them that fails throws.
+// Calls `work` as each of `size` ranks at once, which compute on one thread each; throws what the
+// first of them that fails throws.
 inline void as_ranks(int64_t size, const std::function<void(Ranks& ranks)>& work,
                      RanksOptions options = {}) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
@@ -19,6 +22,7 @@ inline void as_ranks(int64_t size, const std::function<void(Ranks& ranks)>& work
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
+      at::set_num_threads(1);
       try {
         Ranks ranks(store, {.rank = rank, .size = size, .local_rank = rank, .local_size = size},
                     options);

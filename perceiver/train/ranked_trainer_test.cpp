@@ -1,5 +1,6 @@
 // Training by several ranks, as threads of this process.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include "perceiver/core/error_test.h"
@@ -13,6 +14,11 @@ namespace {
 
 class RankedTrainerTest : public TrainTest {
  protected:
+  void SetUp() override {
+    TrainTest::SetUp();
+    at::set_num_threads(1);  // as each rank has: sums are cut into as many parts
+  }
+
   // A model for each rank; made before any begins, as they start from the same random numbers.
   std::vector<Model> models(int64_t count, const std::vector<std::string>& overrides = {}) const {
     std::vector<Model> all;

@@ -153,7 +153,7 @@ void Trainer::resume(const Checkpoint& checkpoint) {
     const auto found = checkpoint.tensors.find(name);
     if (found != checkpoint.tensors.end()) {
       tensor.copy_(found->second);
-    } else {
+    } else if (missing.empty()) {
       missing = name;
     }
   }
