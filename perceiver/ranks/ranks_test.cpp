@@ -109,7 +109,10 @@ TEST(Ranks, OneThatHangsIsNamedAtTheTimeOut) {
 
 TEST(Ranks, OneThatIsGoneIsNamed) {
   std::string error;
+  std::atomic<int> connected = 0;
   as_ranks(3, [&](Ranks& ranks) {
+    ++connected;
+    while (connected < 3) std::this_thread::sleep_for(1ms);
     if (ranks.rank() == 2) return;
     const std::string mine = error_of([&] { ranks.most(0); });
     if (ranks.is_first()) error = mine;
