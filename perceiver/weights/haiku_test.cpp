@@ -81,7 +81,7 @@ TEST(Haiku, SharedMappingsDoNotMultiplyWithoutLimit) {
   std::string pickle = "\x80\x02}q\0("s;
   const std::string array =
       "cnumpy.core.numeric\n_frombuffer\n(C\0cnumpy\ndtype\n\x8c\2f4\x85RK\0\x85\x8c\1CtRq\1"s;
-  pickle += "\x8c\5first"s + array;
+  pickle.append("\x8c\5first").append(array);
   for (int i = 0; i < 2000; ++i) pickle += fmt::format("\x8c\4{:04}h\1", i);
   pickle += "u0}("s;
   for (int i = 0; i < 2000; ++i) pickle += fmt::format("\x8c\4{:04}h", i) + "\0"s;

@@ -43,7 +43,7 @@ TEST_F(HostileFilesTest, LabelsAreAsManyShortTextsAsThereAreClasses) {
   EXPECT_EQ(error_with_labels("no\nyes"), file + ": 2 names, the model has 3 classes");
   EXPECT_EQ(error_with_labels("a\nb\nc\nd\n"),
             file + ": more names than the model has classes (3)");
-  EXPECT_EQ(error_with_labels(std::string(1001, 'x') + "\nb\nc\n"),
+  EXPECT_EQ(error_with_labels(fmt::format("{:x>1001}\nb\nc\n", "")),
             file + ":1: a name of 1001 bytes, expected at most 1000");
   EXPECT_EQ(error_with_labels("a\nb\n\x1b[2Jc\n"),
             file + ":3: the name '\\x1b[2Jc' has control characters");
