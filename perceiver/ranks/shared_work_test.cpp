@@ -71,19 +71,22 @@ TEST(Share, PatienceIsForRanksThatDoNotAnswer) {
   as_ranks(2,
            [](Ranks& ranks) {
              const auto slow = [&](int64_t) {
-               if (ranks.rank() == 1) std::this_thread::sleep_for(500ms);
+               if (ranks.rank() == 1) std::this_thread::sleep_for(800ms);
                return std::string("done");
              };
              EXPECT_EQ(taken_by(&ranks, pieces(2, slow)).size(), ranks.is_first() ? 2u : 0u);
            },
-           {.patience = 100ms});
+           {.patience = 300ms});
+  std::atomic<int> connected = 0;
   as_ranks(2,
-           [](Ranks& ranks) {
+           [&](Ranks& ranks) {
+             ++connected;
+             while (connected < 2) std::this_thread::sleep_for(1ms);
              if (!ranks.is_first()) return;
              EXPECT_EQ(error_of([&] { taken_by(&ranks, pieces(2, [](int64_t) { return ""; })); }),
                        "rank 1 has ended without a word");
            },
-           {.patience = 100ms});
+           {.patience = 300ms});
 }
 
 TEST(Share, AnErrorOfOneRankEndsTheFirst) {
@@ -101,7 +104,7 @@ TEST(Share, AnErrorOfOneRankEndsTheFirst) {
                EXPECT_EQ(ranks.report(mine), "rank 1: a.png: cannot read");
              }
            },
-           {.patience = 50ms});
+           {.patience = 300ms});
   EXPECT_EQ(error, "rank 1: a.png: cannot read");
 }
 
