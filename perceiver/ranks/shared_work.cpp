@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "perceiver/core/error.h"
 #include "perceiver/ranks/ranks.h"
 
 namespace perceiver {
@@ -71,30 +72,39 @@ class Sharing {
   }
 
   void take_or_wait() {
-    if (!take_next()) wait_for(taken_ % ranks_.size());
+    if (take_next()) return;
+    wait_for(taken_ % ranks_.size(), [&] { return ranks_.look(name_of(taken_)).has_value(); });
   }
 
   void wait_for_room(int64_t piece) {
     const int64_t furthest = piece - kAhead * ranks_.size();
+    const auto has_come = [&] {
+      const std::optional<std::string> text = ranks_.look(name_of_taken());
+      if (text) taken_ = std::stoll(*text);
+      return taken_ >= furthest;
+    };
     while (taken_ < furthest) {
       if (ranks_.is_first()) {
         take_or_wait();
-      } else if (const auto text = ranks_.look(name_of_taken())) {
-        taken_ = std::stoll(*text);
-        if (taken_ < furthest) wait_for(0);
-      } else {
-        wait_for(0);
+      } else if (!has_come()) {
+        wait_for(0, has_come);
       }
     }
   }
 
-  // A moment; fails where that rank does not live any longer, which is asked now and then.
-  void wait_for(int64_t rank) {
+  // A moment. Fails where that rank does not live any longer, which is asked now and then, unless
+  // what is waited for has come in the meantime: a rank that is done ends.
+  template <typename HasCome>
+  void wait_for(int64_t rank, const HasCome& has_come) {
     std::this_thread::sleep_for(5ms);
     const auto now = Clock::now();
     if (std::exchange(waited_for_, rank) != rank) asked_at_ = now;
     if (now - asked_at_ < ranks_.patience()) return;
-    ranks_.check_alive(rank);
+    try {
+      ranks_.check_alive(rank);
+    } catch (const Error&) {
+      if (!has_come()) throw;
+    }
     asked_at_ = Clock::now();
   }
 

@@ -121,7 +121,7 @@ std::string Watch::reason_not_to_wait(int64_t rank) {
       if (store_->check({here(call, rank)})) return "";
       std::this_thread::sleep_for(kPause / 4);
     }
-    return report(fmt::format("rank {} has ended without a word", rank));
+    return fmt::format("rank {} has ended without a word", rank);
   } catch (const std::exception&) {
     return "rank 0 has ended without a word";  // with the store
   }
