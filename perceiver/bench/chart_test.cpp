@@ -33,7 +33,7 @@ bool is_well_formed(const std::string& svg) {
     }
     if (match.suffix().length() < 2) rest += match.suffix();
   }
-  static const std::regex loose("<|&(?!amp;|lt;)");
+  static const std::regex loose("<|&(?!amp;|lt;|gt;|quot;)");
   return open.empty() && !std::regex_search(rest, loose);
 }
 
@@ -50,7 +50,7 @@ TEST(Chart, IsWellFormedWhateverTheNames) {
   const std::string svg = to_svg(two_curves());
   EXPECT_TRUE(is_well_formed(svg)) << svg;
   EXPECT_FALSE(is_well_formed(svg + "<g>"));
-  EXPECT_NE(svg.find("Transformer &amp; &lt;others>"), std::string::npos);
+  EXPECT_NE(svg.find("Transformer &amp; &lt;others&gt;"), std::string::npos);
 }
 
 TEST(Chart, WithNothingMeasuredIsWellFormedToo) {
