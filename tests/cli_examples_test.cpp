@@ -40,6 +40,7 @@ constexpr std::array kNotRun = {
     NotRun{".pystate", "DeepMind's own files"},
     NotRun{".pickle", "DeepMind's own files"},
     NotRun{"run deepmind/", "needs arrays of the released model's sizes"},
+    NotRun{"perceiver serve", "ends when it is told to; cli_serve_test and tests/server ask it"},
     NotRun{"/dev/video0", "needs a camera"},
     NotRun{"rtsp://", "needs a camera; cli_live_test makes a stream"},
     NotRun{"--from deepmind/", "the config has the released model's sizes"}};
