@@ -49,6 +49,7 @@ void run_own(Model& model, const RunArgs& args) {
   if (args.check)
     fail("--check compares with a reference, which models of the task arrays have not");
   const NamedTensors outputs = run_arrays(model, args.io);
+  fmt::print(stderr, "{}\n", describe(model, "cpu", args.dtype));
   if (!args.output.empty()) {
     write_arrays(args.output, outputs);
     fmt::print("{}\n", args.output);
@@ -61,10 +62,10 @@ void run(const RunArgs& args) {
   Model model = load_model(find_model(args.model), semantics_argument(args.semantics));
   check_not_read(args.output, {args.io}, model);
   model.task->model().to(dtype_argument(args.dtype));
-  fmt::print(stderr, "{}\n", describe(model, "cpu", args.dtype));
   if (task_name(model) == "arrays") return run_own(model, args);
 
   const IoArrays io = read_io_file(args.io);
+  fmt::print(stderr, "{}\n", describe(model, "cpu", args.dtype));
   std::vector<std::string> wanted;
   for (const auto& [name, tensor] : io.outputs) wanted.push_back(name);
   const TensorMap outputs = run_reference(model, io.inputs, wanted);

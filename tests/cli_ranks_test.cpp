@@ -103,7 +103,7 @@ TEST_F(CliRanks, ARankThatIsKilledEndsTheOthersAndHarmsNothing) {
     Child child(words + " --ranks " + std::to_string(ranks), path("err"));
     wait_for([&] { return !child.running() || std::ssize(children_of(child.pid())) == ranks; });
     const std::vector<pid_t> of = children_of(child.pid());
-    const auto until = Clock::now() + std::chrono::milliseconds(1000 + random() % 4000);
+    const auto until = Clock::now() + std::chrono::milliseconds(200 + random() % 2000);
     wait_for([&] { return !child.running() || Clock::now() > until; });
     const size_t victim = random() % ranks;
     if (!child.running() || of.size() <= victim) {  // too late: the run is done
@@ -114,8 +114,13 @@ TEST_F(CliRanks, ARankThatIsKilledEndsTheOthersAndHarmsNothing) {
     const auto at = Clock::now();
     const int status = child.wait();
     EXPECT_LT(Clock::now() - at, std::chrono::seconds(10));
-    EXPECT_EQ(WEXITSTATUS(status), 1);
     const std::string err = read_file(path("err")).bytes;
+    if (WEXITSTATUS(status) == 0) {  // too late: it had nothing left to do
+      EXPECT_NE(err.find("step 60/60  held out"), std::string::npos) << err;
+      fs::remove_all(folder / "killed");
+      continue;
+    }
+    EXPECT_EQ(WEXITSTATUS(status), 1);
     EXPECT_NE(err.find("perceiver: rank " + std::to_string(victim) +
                        " was killed, as the system "
                        "does when memory runs out\n"),
