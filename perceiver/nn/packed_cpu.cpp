@@ -21,6 +21,13 @@ Activation activation_of(Gelu form) {
 // x [B, N, D] -> [B * N, D], rows without gaps
 Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}).contiguous(); }
 
+// Tables are made in float64, which takes as long as four or five times their rows' product. Who
+// looks at one text should not wait for them: they are made when as many were asked for.
+struct TablesAskedFor {
+  int64_t rows = 0;
+  std::optional<RowTables> made = {};
+};
+
 class PackedForCpu : public PackedAttend {
  public:
   PackedForCpu(const AttendParts& parts, at::ScalarType dtype)
@@ -77,19 +84,13 @@ class PackedForCpu : public PackedAttend {
                     kStreamed);
   }
 
-  // Tables are made in float64, which takes as long as four or five times their rows' product. Who
-  // looks at one text should not wait for them: they are made when as many were asked for.
-  struct Tables {
-    int64_t rows_asked_for = 0;
-    std::optional<RowTables> made = {};
-  };
   std::optional<RowTables> tables_of(const LearnedSums& sums) {
     constexpr int64_t kTimes = 4;
     const std::lock_guard lock(making_);
     auto& slot = tables_.slot({sums.vectors, sums.places});
     if (!slot) slot.emplace();
-    slot->rows_asked_for += sums.ids.numel();
-    const bool pay = slot->rows_asked_for >= kTimes * (sums.vectors.size(0) + sums.places.size(0));
+    slot->rows += sums.ids.numel();
+    const bool pay = slot->rows >= kTimes * (sums.vectors.size(0) + sums.places.size(0));
     if (pay && !slot->made) slot->made = tabulate(parts_, sums);
     return slot->made;
   }
@@ -342,7 +343,7 @@ class PackedForCpu : public PackedAttend {
     PanelLinear sum, hidden;
   };
   std::optional<OfBoth> of_both_;  // the folded output's layers
-  KeptFor<Tables> tables_;
+  KeptFor<TablesAskedFor> tables_;
   std::optional<AbsorbedKeys> absorbed_keys_;
   std::optional<PanelLinear> query_over_keys_, output_of_keys_;
   KeptFor<Tensor> learned_q_, learned_over_keys_;  // learned rows, projected
