@@ -3,24 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "perceiver/core/number.h"
+
 namespace perceiver {
 namespace {
-
-template <typename T>
-std::optional<T> parsed(const std::string& text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return {};
-  return value;
-}
 
 std::string refusal(const std::string& expected, const std::string& got) {
   return fmt::format("expected {}, got '{}'", expected, got);
@@ -29,7 +21,7 @@ std::string refusal(const std::string& expected, const std::string& got) {
 CLI::Validator number_that(const std::string& expected, std::function<bool(double)> is_good) {
   return CLI::Validator(
       [=](std::string& text) {
-        const std::optional<double> value = parsed<double>(text);
+        const std::optional<double> value = number_in<double>(text);
         const bool good = value && std::isfinite(*value) && is_good(*value);
         return good ? "" : refusal(expected, text);
       },
@@ -52,7 +44,7 @@ std::string alternatives(const std::vector<std::string>& words) {
 CLI::Validator whole_number(int64_t least, int64_t most) {
   return CLI::Validator(
       [=](std::string& text) {
-        const std::optional<int64_t> value = parsed<int64_t>(text);
+        const std::optional<int64_t> value = number_in<int64_t>(text);
         const bool good = value && *value >= least && *value <= most;
         return good ? "" : refusal(range_in_words(least, most), text);
       },

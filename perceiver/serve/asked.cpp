@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "perceiver/core/names.h"
+#include "perceiver/core/number.h"
 #include "perceiver/http/multipart.h"
 #include "perceiver/serve/base64.h"
 #include "perceiver/serve/openapi.h"
@@ -51,15 +51,6 @@ std::string name_by_type(const std::string& type) {
   return type == "text/plain" ? "body.txt" : "the body";
 }
 
-template <typename T>
-std::optional<T> parsed(const std::string& text) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return {};
-  return value;
-}
-
 bool allows(const Json& schema, const char* type) {
   const auto found = schema.find("type");
   if (found == schema.end()) return false;
@@ -94,10 +85,10 @@ Json value_of_text(const std::string& name, const std::string& text, const Json&
   }
   if (allows(schema, "string")) return text;
   if (allows(schema, "integer")) {
-    if (const auto number = parsed<int64_t>(text)) return *number;
+    if (const auto number = number_in<int64_t>(text)) return *number;
     refuse(400, "{}: expected a whole number, got '{}'", name, text);
   }
-  if (const auto number = parsed<double>(text)) return *number;
+  if (const auto number = number_in<double>(text)) return *number;
   refuse(400, "{}: expected a number, got '{}'", name, text);
 }
 
