@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "perceiver/core/markup.h"
 #include "perceiver/serve/openapi.h"
 
 namespace perceiver {
@@ -27,20 +28,6 @@ td { padding: .1rem 1rem .1rem 0; vertical-align: top; }
 <code>{"error": "what was wrong"}</code>. A file is a part of <code>multipart/form-data</code>, base64 in JSON, or
 the body itself with options in the query string. <a href="/">The page</a> asks the same routes.</p>
 )";
-
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    if (c == '<') {
-      html += "&lt;";
-    } else if (c == '&') {
-      html += "&amp;";
-    } else {
-      html += c;
-    }
-  }
-  return html;
-}
 
 std::string row(const std::string& name, const std::string& about) {
   return fmt::format("<tr><td><code>{}</code><td>{}\n", escaped(name), escaped(about));

@@ -7,6 +7,7 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
+#include "perceiver/core/markup.h"
 #include "perceiver/media/image.h"
 #include "perceiver/media/lettering.h"
 #include "perceiver/media/paint.h"
@@ -75,21 +76,6 @@ void draw_video(const InputView& view, const std::vector<NamedMap>& maps, const 
   writer->finish();
 }
 
-std::string html_escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '&')
-      escaped += "&amp;";
-    else if (c == '<')
-      escaped += "&lt;";
-    else if (c == '>')
-      escaped += "&gt;";
-    else
-      escaped += c;
-  }
-  return escaped;
-}
-
 std::string html(const InputView& view, const std::vector<NamedMap>& maps) {
   std::string page =
       "<!doctype html>\n<meta charset=\"utf-8\">\n<title>What the latents look at</title>\n"
@@ -100,13 +86,13 @@ std::string html(const InputView& view, const std::vector<NamedMap>& maps) {
       "background, the more of the group's attention it gets; white is none, dark red the most. "
       "Point at a letter for its share of the most.</p>\n";
   for (const NamedMap& map : maps) {
-    page += fmt::format("<h2>{}</h2>\n<p>", html_escaped(map.name));
+    page += fmt::format("<h2>{}</h2>\n<p>", escaped(map.name));
     for (const Letter& letter : letters(view, map)) {
       const LetterColour c = background(letter.weight);
       page +=
           fmt::format("<span title=\"{:.3f}\" style=\"background:#{:02x}{:02x}{:02x}{}\">{}</span>",
                       letter.weight, c.red, c.green, c.blue,
-                      letter.weight > 0.5 ? ";color:#fff" : "", html_escaped(letter.text));
+                      letter.weight > 0.5 ? ";color:#fff" : "", escaped(letter.text));
     }
     page += "</p>\n";
   }
