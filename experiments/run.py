@@ -153,7 +153,8 @@ class Runner:
         folder = runs / claim["name"] / f"{stem}-{seed}"
         folder.parent.mkdir(parents=True, exist_ok=True)
         seconds, begin = 0.0, None
-        for first in arm.get("begins", []):
+        first = arm.get("begins")
+        if first:
             begin = folder.with_name(folder.name + "-begin")
             seconds += self.train(first["config"], first.get("data", []), first.get("held_out", []),
                                   first.get("settings", []), seed, begin)

@@ -12,10 +12,6 @@ void check(const Claim& claim, const std::string& file) {
   std::set<std::string> names;
   for (const ClaimArm& arm : claim.arm) {
     if (arm.config.empty()) fail("{}: arm '{}' names no config", file, arm.name);
-    if (arm.begins.size() > 1) {
-      fail("{}: arm '{}' begins with {} trainings, expected one at most", file, arm.name,
-           arm.begins.size());
-    }
     if (!names.insert(arm.name).second) {
       fail("{}: two arms are called '{}', expected a name for each", file, arm.name);
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct ClaimArm {
   std::string paper;                  // its figure in the paper, as printed there
   std::string config;                 // file in configs/
   std::vector<std::string> settings;  // beside the claim's
-  std::vector<ArmBeginning> begins;   // none, or one
+  std::optional<ArmBeginning> begins;
 };
 
 struct Claim {
