@@ -11,28 +11,13 @@
 #include "perceiver/weights/safetensors.h"
 #include "tests/child.h"
 #include "tests/program.h"
+#include "tests/tiny_flow.h"
 
 namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-// A model whose flow is some noise.
-constexpr const char* kFlowConfig = R"(
-task = "optical_flow"
-[model]
-height = 16
-width = 20
-num_bands = 4
-patch_channels = 8
-[model.encoder]
-num_latents = 8
-latent_channels = 16
-num_blocks = 1
-self_attends_per_block = 1
-self_attend.num_heads = 2
-)";
 
 class CliRanksVerbs : public testing::Test {
  protected:
@@ -75,7 +60,7 @@ class CliRanksVerbs : public testing::Test {
 
   // What a new model has as zeros would make all flow zero.
   void make_flow_model() const {
-    write_file(path("tiny.toml"), kFlowConfig);
+    write_file(path("tiny.toml"), kTinyFlow);
     ASSERT_EQ(run(filled("convert @tiny.toml @model")).code, 0);
     NamedTensors weights;
     for (const auto& [name, tensor] : read_safetensors(path("model/model.safetensors")).tensors) {
