@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "perceiver/model/recorded.h"
 #include "perceiver/tasks/model.h"
 #include "perceiver/zoo/names.h"
 #include "python/library/loaded_model.h"
@@ -35,7 +34,6 @@ class BorrowedModel : public torch::CustomClassHolder {
 
   Model model_;
   std::vector<Shared> shared_;
-  RecordedForward recorded_;
 };
 
 }  // namespace perceiver
