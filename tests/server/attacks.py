@@ -193,7 +193,6 @@ def send_load(url, seconds, clients, statuses):
         while time.monotonic() < until:
             try:
                 link.request("POST", "/fill", FILL, {"Content-Type": "application/json"})
-                sent = True
                 response = link.getresponse()
                 response.read()
                 statuses.append(response.status)
@@ -207,7 +206,9 @@ def send_load(url, seconds, clients, statuses):
                 statuses.append("closed")  # before anything was read: nothing was accepted
                 link.close()
             except (OSError, http.client.HTTPException) as error:
-                statuses.append("closed" if isinstance(error, ConnectionResetError) else type(error).__name__)
+                # A write or read on a connection that the server has ended; its log says what it answered.
+                ended = isinstance(error, (ConnectionResetError, BrokenPipeError, ConnectionAbortedError))
+                statuses.append("closed" if ended else type(error).__name__)
                 link.close()
         link.close()
 
