@@ -11,11 +11,7 @@ folder=build
 
 settings=("-DTorch_DIR=$PWD/.deps/torch/share/cmake/Torch")
 if command -v ccache >/dev/null; then
-  # Objects are found again from a clone in another folder: paths are taken relative to this one
-  # and the folder itself is no part of the key. The sloppiness is what precompiled headers need.
-  launcher="env;CCACHE_BASEDIR=$PWD;CCACHE_NOHASHDIR=1"
-  launcher+=";CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;ccache"
-  settings+=("-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher")
+  settings+=("-DCMAKE_CXX_COMPILER_LAUNCHER=$PWD/tools/ccache.sh")
 fi
 if [[ -L .deps/nvcc ]]; then
   # Even a sanitized build, which has no kernels for CUDA, needs nvcc to find a LibTorch with CUDA.
