@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "perceiver/core/base64.h"
 #include "perceiver/core/file.h"
 #include "perceiver/core/markup.h"
 #include "perceiver/media/image.h"
@@ -10,22 +11,6 @@ namespace perceiver {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t three = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      three = three << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      text += i + j > bytes.size() ? '=' : kDigits[three >> (18 - 6 * j) & 63];
-    }
-  }
-  return text;
-}
 
 std::string mime_type(const fs::path& file) {
   const std::string ending = file.extension().string();
@@ -43,7 +28,7 @@ std::string bar(const std::string& name, double probability) {
 }  // namespace
 
 std::string data_uri(const std::string& type, std::string_view bytes) {
-  return fmt::format("data:{};base64,{}", type, base64(bytes));
+  return fmt::format("data:{};base64,{}", type, base64_text(bytes));
 }
 
 std::string data_uri(const fs::path& file) {

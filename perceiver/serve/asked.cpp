@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "perceiver/core/base64.h"
 #include "perceiver/core/names.h"
 #include "perceiver/core/number.h"
 #include "perceiver/http/multipart.h"
-#include "perceiver/serve/base64.h"
 #include "perceiver/serve/openapi.h"
 #include "perceiver/serve/refused.h"
 #include "perceiver/serve/small_json.h"

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "perceiver/serve/base64.h"
 #include "perceiver/serve/refused.h"
 
 namespace perceiver {
@@ -119,19 +118,6 @@ TEST(Asked, JsonThatIsMeantToTakeMemoryIsRefused) {
   for (int i = 0; i < 100'000; ++i) many += ",0";
   EXPECT_EQ(of(many + "]"), "400 the body: JSON of more than 100000 values");
   EXPECT_EQ(of(R"({"top": 1e999})"), "400 the body has a number that cannot be read");
-}
-
-TEST(Base64, ComesBackAtEveryLength) {
-  std::string bytes;
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(base64_bytes(base64_text(bytes)), bytes);
-    bytes.push_back(static_cast<char>(250 + i));
-  }
-  EXPECT_EQ(base64_text("any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
-  EXPECT_EQ(base64_bytes("YQ"), "a");
-  EXPECT_EQ(base64_bytes("YW\n9i"), "aob");
-  EXPECT_EQ(base64_bytes("Y"), std::nullopt);
-  EXPECT_EQ(base64_bytes("Y-=="), std::nullopt);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // GET /v1/models and POST /v1/embeddings, as OpenAI's clients ask.
 #include <ATen/ATen.h>
 
-#include "perceiver/serve/base64.h"
+#include "perceiver/core/base64.h"
 #include "perceiver/serve/parts.h"
 #include "perceiver/serve/reading.h"
 #include "perceiver/serve/refused.h"

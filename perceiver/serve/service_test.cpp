@@ -8,11 +8,11 @@
 #include <set>
 #include <thread>
 
+#include "perceiver/core/base64.h"
 #include "perceiver/core/json_text.h"
 #include "perceiver/http/raw_client_test.h"
 #include "perceiver/media/image.h"
 #include "perceiver/media/video.h"
-#include "perceiver/serve/base64.h"
 #include "perceiver/serve/openapi.h"
 #include "perceiver/tasks/attend.h"
 #include "perceiver/tasks/classify.h"

@@ -1,4 +1,4 @@
-#include "perceiver/serve/base64.h"
+#include "perceiver/core/base64.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Bytes in JSON (RFC 4648).
+// Bytes in JSON and in pages (RFC 4648). OpenSSL has this too, but a build without a server has no
+// OpenSSL.
 #pragma once
 
 #include <optional>
