@@ -65,7 +65,8 @@ Trainer::Trainer(Model& model, const TrainerOptions& options)
       task_(*model.task),
       training_(training_of(model)),
       config_(training_.config()),
-      options_(options) {
+      options_(options),
+      skipped_(options.say) {
   if (config_.batch % config_.accumulate != 0) {
     fail("train.batch ({}) must be a multiple of train.accumulate ({})", config_.batch,
          config_.accumulate);
@@ -171,10 +172,10 @@ void Trainer::resume(const Checkpoint& checkpoint) {
 
 std::function<void(const std::string&)> Trainer::on_unreadable() {
   if (config_.unreadable == Unreadable::kStop) return {};
-  return [this](const std::string& message) {
-    options_.say(fmt::format("{}; skipped, {} so far", message, ++skipped_));
-  };
+  return [this](const std::string& message) { skipped_.add(message); };
 }
+
+int64_t Trainer::skipped() const { return skipped_by_all_.value_or(skipped_.count()); }
 
 double Trainer::learning_rate() const {
   const TrainConfig& c = config_;

@@ -19,6 +19,7 @@
 #include "perceiver/train/recorded_pass.h"
 #include "perceiver/train/run_folder.h"
 #include "perceiver/train/shared_optimizer.h"
+#include "perceiver/train/skipped_examples.h"
 #include "perceiver/train/step_memory.h"
 #include "perceiver/train/weight_average.h"
 #include "perceiver/train/whole_batch_norm.h"
@@ -77,9 +78,7 @@ class Trainer {
 
   int64_t steps_done() const { return step_; }
   int64_t steps() const { return config_.steps; }  // in all
-  int64_t skipped() const {
-    return skipped_;
-  }  // examples that could not be read; after run(), on all ranks
+  int64_t skipped() const;  // examples that could not be read; after run(), on all ranks
 
  private:
   int64_t rank() const { return options_.ranks ? options_.ranks->rank() : 0; }
@@ -146,7 +145,8 @@ class Trainer {
   bool is_timed_ = false;     // the whole run was estimated
   std::optional<double> seconds_per_evaluation_;
   std::optional<double> best_;
-  std::atomic<int64_t> skipped_ = 0;
+  SkippedExamples skipped_;
+  std::optional<int64_t> skipped_by_all_;
 };
 
 // Takes over the tensors of `from` by name, all that the module has but those that `new_head` names

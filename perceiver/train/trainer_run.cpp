@@ -139,11 +139,7 @@ int Trainer::run(RunFolder& folder) {
   }
   loader_.reset();
   if (saved_at_ != step_) save(folder);
-  if (options_.ranks != nullptr) {
-    const Tensor all = at::tensor({skipped_.load()}, at::kLong);
-    options_.ranks->sum({all});
-    skipped_ = all.item<int64_t>();
-  }
+  if (options_.ranks != nullptr) skipped_by_all_ = skipped_.count_of(*options_.ranks);
   return stopped;
 }
 
