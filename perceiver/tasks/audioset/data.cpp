@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -12,6 +11,7 @@
 #include "perceiver/core/file.h"
 #include "perceiver/media/sound.h"
 #include "perceiver/media/video.h"
+#include "perceiver/tasks/audioset/views.h"
 
 namespace perceiver {
 namespace {
@@ -51,43 +51,6 @@ void name_mids(LabelledRow& row) {
       return;
     }
     label = found->second;
-  }
-}
-
-// What was there is moved by `by` samples; what leaves the clip is lost.
-Tensor shifted(const Tensor& samples, int64_t by) {
-  const int64_t size = samples.size(-1), moved = std::min(std::abs(by), size);
-  const Tensor kept = samples.narrow(-1, by < 0 ? moved : 0, size - moved);
-  return by < 0 ? at::constant_pad_nd(kept, {0, moved}) : at::constant_pad_nd(kept, {moved, 0});
-}
-
-// samples [1, S]
-Tensor augmented(Tensor samples, const SoundAugmentConfig& augment, const AudioSetConfig& model,
-                 Rng& rng) {
-  if (augment.gain_db > 0.0) {
-    const double decibels = rng.uniform(-augment.gain_db, augment.gain_db);
-    samples = (samples * std::pow(10.0, decibels / 20.0)).clamp(-1.0, 1.0);
-  }
-  if (augment.shift_seconds > 0.0) {
-    const double rate = static_cast<double>(model.num_samples) * kFramesPerSecond /
-                        static_cast<double>(model.num_frames);
-    const double by = rng.uniform(-augment.shift_seconds, augment.shift_seconds) * rate;
-    samples = shifted(samples, std::llround(by));
-  }
-  return samples;
-}
-
-// SpecAugment's masks: elements [1, windows * energies, 1], silence where they lie.
-void mask_elements(Tensor& elements, const SoundAugmentConfig& augment, const AudioSetConfig& model,
-                   Rng& rng) {
-  const Tensor grid = elements.view({-1, model.mel.num_energies});
-  const auto hide = [&](int64_t dim, int64_t longest) {
-    const int64_t all = grid.size(dim), length = rng.integer(std::min(longest, all) + 1);
-    grid.narrow(dim, rng.integer(all - length + 1), length).fill_(-1.0);
-  };
-  for (int64_t i = 0; i < augment.masks; ++i) {
-    hide(0, augment.mask_windows);
-    hide(1, augment.mask_energies);
   }
 }
 
@@ -154,7 +117,7 @@ Example SoundDataset::get(int64_t index, Rng& rng) const {
   return example;
 }
 
-Example SoundDataset::batch(const std::vector<Example>& examples, Rng&) const {
+Example SoundDataset::batch(const std::vector<Example>& examples, Rng& rng) const {
   std::vector<Tensor> labels;
   std::map<std::string, std::vector<Tensor>> arrays;
   std::vector<int64_t> views;
@@ -165,6 +128,7 @@ Example SoundDataset::batch(const std::vector<Example>& examples, Rng&) const {
   }
   Example batch = {{"labels", at::stack(labels)}, {"views", at::tensor(views, at::kLong)}};
   for (const auto& [name, parts] : arrays) batch[name] = at::cat(parts);
+  if (augment_ && augment_->mixup > 0.0) mix_sounds(batch, augment_->mixup, rng);
   return batch;
 }
 

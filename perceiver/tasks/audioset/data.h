@@ -4,18 +4,9 @@
 
 #include "perceiver/data/dataset.h"
 #include "perceiver/data/labelled_files.h"
-#include "perceiver/tasks/audioset/views.h"
+#include "perceiver/tasks/audioset/augment.h"
 
 namespace perceiver {
-
-// How training sounds are changed. The paper names nothing: by default, nothing is.
-struct SoundAugmentConfig {
-  double gain_db = 0.0;
-  double shift_seconds = 0.0;
-  int64_t masks = 0;
-  int64_t mask_windows = 10;
-  int64_t mask_energies = 8;
-};
 
 struct AudioSetDataConfig {
   LabelledFilesConfig files = {};
@@ -26,15 +17,7 @@ struct AudioSetDataConfig {
 template <typename Visitor>
 void fields(Visitor& visit, AudioSetDataConfig& c) {
   fields(visit, c.files);
-  visit({"gain_db", "Decibels by which training sounds are made louder or softer, at most"},
-        c.augment.gain_db, at_least(0.0));
-  visit({"shift_seconds",
-         "Seconds by which the sound of a training clip is moved, at most; silence where it was"},
-        c.augment.shift_seconds, at_least(0.0));
-  visit({"masks", "audio mel: runs of windows, and as many of energies, that training silences"},
-        c.augment.masks, at_least(0));
-  visit({"mask_windows", "Windows of such a run, at most"}, c.augment.mask_windows, at_least(0));
-  visit({"mask_energies", "Energies of such a run, at most"}, c.augment.mask_energies, at_least(0));
+  fields(visit, c.augment);
 }
 
 // Rows of clips and sounds, AudioSet's ids of classes ("/m/09x0r") by their names. An unknown id is

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "perceiver/core/beta.h"
 #include "perceiver/tasks/imagenet/data.h"
 
 namespace perceiver {
@@ -17,15 +18,6 @@ Tensor inside(const Tensor& begin, const Tensor& end, const Tensor& places) {
 }
 
 }  // namespace
-
-// Johnk's method: quick while the parameter is at most 1.
-double beta(double parameter, Rng& rng) {
-  for (;;) {
-    const double x = std::pow(1.0 - rng.uniform(), 1.0 / parameter);
-    const double y = std::pow(1.0 - rng.uniform(), 1.0 / parameter);
-    if (x + y <= 1.0 && x + y > 0.0) return x / (x + y);
-  }
-}
 
 Mix draw_mixup(double parameter, int64_t size, Rng& rng) {
   return {beta(parameter, rng), {0, 0, size, size}};

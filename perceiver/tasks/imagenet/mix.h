@@ -13,7 +13,6 @@ struct Mix {
   double share;
   PixelBox box;
 };
-double beta(double parameter, Rng& rng);  // of Beta(parameter, parameter), at most 1
 Mix draw_mixup(double parameter, int64_t size, Rng& rng);
 Mix draw_cutmix(int64_t size, Rng& rng);
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "perceiver/core/beta.h"
 #include "perceiver/tasks/imagenet/data.h"
 
 namespace perceiver {
