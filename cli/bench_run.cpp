@@ -114,7 +114,7 @@ class Bench {
     return kernels_of(workload.summary(), {.device = device_,
                                            .dtype = options_.dtype,
                                            .batch = options_.batch,
-                                           .needs_grad = args_.train});
+                                           .mode = {.gradients = args_.train}});
   }
 
   void print() const {

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/checks.h"
 #include "cli/commands.h"
@@ -8,33 +9,74 @@
 #include "perceiver/tasks/arrays/data_report.h"
 #include "perceiver/tasks/arrays/report.h"
 #include "perceiver/tasks/task.h"
+#include "perceiver/zoo/catalogue.h"
 #include "perceiver/zoo/find.h"
 #include "perceiver/zoo/model.h"
 #include "perceiver/zoo/origin.h"
+#include "perceiver/zoo/settings.h"
 
 namespace perceiver {
 namespace {
 
-Inspected look_at(const InspectArgs& args) {
-  // A config is read as it is; a model has its settings beside the weights, which are looked at
-  // before a model of the settings' sizes is built.
-  std::optional<WeightsReport> weights;
-  File settings;
-  const std::filesystem::path path =
+namespace fs = std::filesystem;
+
+// The device as it is, or as it is assumed where this machine has none.
+Hardware hardware_of(const std::string& device) {
+  if (device == "cpu") return at::kCPU;
+  if (device != "cuda") return assumed_hardware(device);
+  const Hardware here(at::kCUDA);
+  return here.gpu.compute_capability > 0 ? here : assumed_hardware("h200");
+}
+
+AttendPlace place_of(const InspectArgs& args) {
+  const at::ScalarType dtype = dtype_argument(args.dtype);
+  const bool trains = args.split == "train";
+  return {.device = hardware_of(args.device),
+          .dtype = dtype,
+          .batch = args.batch,
+          .mode = {.gradients = trains, .autocast = trains && dtype != at::kFloat}};
+}
+
+// What a config or a model says of itself. A model has its settings beside the weights, which are
+// looked at before a model of the settings' sizes is built. Of a released model whose weights are
+// not on this machine the sizes are known all the same.
+struct Found {
+  std::unique_ptr<Settings> settings;
+  Origin origin;
+  std::optional<WeightsReport> weights = {};
+  bool lacks_weights = false;
+};
+
+Found find(const InspectArgs& args) {
+  const std::vector<std::string> elsewhere = released_models_not_in(model_places());
+  if (std::ranges::find(elsewhere, args.config) != elsewhere.end() && !fs::exists(args.config)) {
+    Found found{
+        .settings = read_settings(read_file(config_of_released(args.config)), args.overrides),
+        .origin = {.weights = WeightsFrom::kHuggingFace},
+        .lacks_weights = true};
+    set_semantics(*found.settings, Reference::kHuggingFace);
+    return found;
+  }
+  const fs::path path =
       args.config.ends_with(".toml") ? find_config(args.config) : find_model(args.config);
   if (path.extension() == ".toml") {
-    settings = read_file(path);
-  } else {
-    settings = settings_file(path);
-    weights = report_weights(path, *read_settings(settings));
+    return {read_settings(read_file(path), args.overrides), origin_of(path)};
   }
+  const File settings = settings_file(path);
+  WeightsReport weights = report_weights(path, *read_settings(settings));
+  return {read_settings(settings, args.overrides), origin_of(path), std::move(weights)};
+}
+
+Inspected look_at(const InspectArgs& args) {
+  const Found found = find(args);
+  const Settings* read = found.settings.get();
   const ConstructScope scope(Construct::kWithoutMemory);
-  const std::unique_ptr<Settings> read = read_settings(settings, args.overrides);
   const std::unique_ptr<Task> task = read->make();
   const ModelSummary summary = task->summary(args.split == "train" ? Split::kTrain : Split::kEval);
-  const int64_t bytes_per_value = static_cast<int64_t>(at::elementSize(dtype_argument(args.dtype)));
-  Inspected inspected = {summary, plan_memory(summary, args.batch, bytes_per_value, args.slice),
-                         weights, origin_of(path), semantics_text(*read)};
+  const AttendPlace place = place_of(args);
+  Inspected inspected = {summary,       place,        plan_memory(summary, place, args.slice),
+                         found.weights, found.origin, semantics_text(*read)};
+  inspected.lacks_weights = found.lacks_weights;
   if (const auto* arrays = read->model<ArraysConfig>()) {
     inspected.arrays = arrays_report(*arrays);
     inspected.arrays_json = arrays_json(*arrays);
@@ -68,7 +110,7 @@ void add_inspect_command(CLI::App& app) {
       "whether the model's weights are all there",
       "  perceiver inspect configs/language_bytes.toml\n"
       "  perceiver inspect configs/flow_patches.toml --batch 6 --dtype bfloat16\n"
-      "  perceiver inspect deepmind/language-perceiver\n"
+      "  perceiver inspect deepmind/optical-flow-perceiver --device cuda --dtype bfloat16\n"
       "  perceiver inspect configs/imagenet_fourier.toml model.encoder.num_latents=256 --json");
   command
       ->add_option("config", args->config,
@@ -85,9 +127,14 @@ void add_inspect_command(CLI::App& app) {
       ->capture_default_str()
       ->check(whole_number(1));
   add_dtype_option(*command, args->dtype, "Number format of weights and arrays");
-  command->add_option("--device", args->device, "Where the model would run")
+  command
+      ->add_option("--device", args->device,
+                   "Where the model would run: this machine's CPU or GPU (where there is none, an "
+                   "H200 is assumed), or a CPU or a GPU that is assumed, by its instructions, "
+                   "architecture or name")
       ->capture_default_str()
-      ->check(one_of({"cpu", "cuda"}));
+      ->check(one_of({"cpu", "cuda", "avx2", "avx512", "avx512_bf16", "amx", "sm_80", "sm_90",
+                      "a100", "h100", "h200"}));
   command
       ->add_option("--split", args->split, "Count the queries of a training step or of evaluation")
       ->capture_default_str()

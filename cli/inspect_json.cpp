@@ -11,23 +11,25 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const std::optional<ArraySize>& a) { return a ? Json{a->index, a->channels} : Json(); }
 
-Json parts_json(const ModelSummary& s, const InspectArgs& args) {
+Json parts_json(const Inspected& inspected) {
   Json parts = Json::array();
-  for (const Part& part : s.parts) {
+  for (const Part& part : inspected.summary.parts) {
     Json item = {{"name", part.name},
                  {"times", part.times},
                  {"parameters", part.parameters},
                  {"flops", part.flops}};
     if (part.attention) {
       const AttentionCase& a = *part.attention;
-      const AttentionChoice choice = choose(part, args);
+      const AttendPlan plan = planned(part, inspected);
       item["attention"] = {{"heads", a.heads},
                            {"queries", a.queries},
                            {"keys", a.keys},
                            {"qk_channels_per_head", a.qk_channels},
                            {"v_channels_per_head", a.v_channels},
-                           {"kernel", choice.name},
-                           {"refusals", choice.refusals}};
+                           {"form", form_word(plan)},
+                           {"kernel", plan.kernel},
+                           {"product", plan.product},
+                           {"refusals", refusals(plan)}};
     }
     parts.push_back(std::move(item));
   }
@@ -61,6 +63,9 @@ void print_inspected_json(const Inspected& inspected, const InspectArgs& args) {
   Json document = {{"config", args.config},
                    {"origin", to_word(inspected.origin.weights)},
                    {"split", args.split},
+                   {"device",
+                    {{"text", device_text(inspected.place.device)},
+                     {"assumed", !inspected.place.device.name.empty()}}},
                    {"inputs", to_json(s.inputs)},
                    {"latents", to_json(s.latents)},
                    {"queries", to_json(s.queries)},
@@ -70,15 +75,20 @@ void print_inspected_json(const Inspected& inspected, const InspectArgs& args) {
                    {"memory",
                     {{"batch", args.batch},
                      {"dtype", args.dtype},
+                     {"program", memory.program},
                      {"weights", memory.weights},
+                     {"packed", memory.packed},
+                     {"packing", memory.packing},
+                     {"inputs", memory.inputs},
                      {"encode", memory.encode},
                      {"process", memory.process},
                      {"decode", memory.decode},
                      {"peak", memory.peak()}}},
-                   {"parts", parts_json(s, args)}};
+                   {"parts", parts_json(inspected)}};
   if (s.compression) document["compression"] = *s.compression;
   if (!inspected.arrays.empty()) document["arrays"] = inspected.arrays_json;
   if (inspected.weights) document["weights"] = to_json(*inspected.weights);
+  if (inspected.lacks_weights) document["weights_here"] = false;
   fmt::print("{}\n", json_text(document, 2));
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "perceiver/zoo/find.h"
 
 namespace perceiver {
 namespace {
@@ -37,7 +38,8 @@ std::vector<Line> merged(const std::vector<Part>& parts) {
   return lines;
 }
 
-void print_summary(const ModelSummary& s, const InspectArgs& args) {
+void print_summary(const Inspected& inspected) {
+  const ModelSummary& s = inspected.summary;
   fmt::print("inputs   {}\n", array(s.inputs.index, s.inputs.channels));
   if (s.latents) fmt::print("latents  {}\n", array(s.latents->index, s.latents->channels));
   if (s.queries) fmt::print("queries  {}\n", array(s.queries->index, s.queries->channels));
@@ -49,7 +51,8 @@ void print_summary(const ModelSummary& s, const InspectArgs& args) {
   fmt::print("\n");
 
   std::vector<std::vector<std::string>> rows = {{"part", "times", "parameters", "FLOPs", "heads",
-                                                 "queries x keys", "q/k, v a head", "kernel"}};
+                                                 "queries x keys", "q/k, v a head", "form",
+                                                 "attention", "products"}};
   std::string refused;
   for (const auto& [part, count] : merged(s.parts)) {
     const std::string name = count == 1 ? part.name : fmt::format("{}-{}", part.name, count - 1);
@@ -57,11 +60,13 @@ void print_summary(const ModelSummary& s, const InspectArgs& args) {
                                     part.flops > 0 ? amount(part.flops) : "-"};
     if (part.attention) {
       const AttentionCase& a = *part.attention;
-      const AttentionChoice choice = choose(part, args);
-      row.insert(row.end(), {std::to_string(a.heads),
-                             fmt::format("{} x {}", grouped(a.queries), grouped(a.keys)),
-                             fmt::format("{}, {}", a.qk_channels, a.v_channels), choice.name});
-      for (const std::string& reason : choice.refusals)
+      const AttendPlan plan = planned(part, inspected);
+      row.insert(
+          row.end(),
+          {std::to_string(a.heads), fmt::format("{} x {}", grouped(a.queries), grouped(a.keys)),
+           fmt::format("{}, {}", a.qk_channels, a.v_channels), std::string(form_word(plan)),
+           std::string(plan.kernel), std::string(plan.product)});
+      for (const std::string& reason : refusals(plan))
         refused += fmt::format("  {}: {}\n", name, reason);
     }
     rows.push_back(std::move(row));
@@ -72,12 +77,18 @@ void print_summary(const ModelSummary& s, const InspectArgs& args) {
 }
 
 void print_memory(const MemoryPlan& memory, const InspectArgs& args) {
-  fmt::print(
-      "\nmemory, {} x {} (estimate): weights {}, then at most {} (encode {}, process {}, "
-      "decode in slices of {} {}); peak {}\n",
-      args.batch, args.dtype, bytes(memory.weights), bytes(memory.peak() - memory.weights),
-      bytes(memory.encode), bytes(memory.process), args.slice, bytes(memory.decode),
-      bytes(memory.peak()));
+  fmt::print("\nmemory of a forward pass, {} x {} (estimate): peak {}\n", args.batch, args.dtype,
+             bytes(memory.peak()));
+  if (memory.program > 0) fmt::print("  program and libraries {}\n", bytes(memory.program));
+  fmt::print("  weights {}", bytes(memory.weights));
+  if (memory.packed > 0) {
+    fmt::print(", packed for inference {} more, and {} on the way", bytes(memory.packed),
+               bytes(memory.packing));
+  }
+  if (memory.inputs > 0) fmt::print("\n  making the inputs {}", bytes(memory.inputs));
+  fmt::print("\n  then at most one of: encode {}, process {}, decode in slices of {} {}\n",
+             bytes(memory.encode), bytes(memory.process), grouped(args.slice),
+             bytes(memory.decode));
 }
 
 // A foreign model has nothing in common with ours: its names are not listed to the last.
@@ -99,19 +110,36 @@ void print_weights(const WeightsReport& weights) {
 
 }  // namespace
 
-AttentionChoice choose(const Part& part, const InspectArgs& args) {
-  return choose_attention(part, {.device = at::Device(args.device),
-                                 .dtype = dtype_argument(args.dtype),
-                                 .batch = args.batch,
-                                 .needs_grad = args.split == "train"});
+AttendPlan planned(const Part& part, const Inspected& inspected) {
+  return plan_attend(part, inspected.place);
+}
+
+std::string_view form_word(const AttendPlan& plan) {
+  return plan.way == AttendWay::kInference ? to_word(plan.form) : to_word(plan.way);
+}
+
+std::string device_text(const Hardware& device) {
+  const std::string name =
+      device.name.empty() ? device.str() : fmt::format("{}, assumed", device.name);
+  if (device.is_cpu()) {
+    return fmt::format("{}: inner loops for {} in float32, {} in bfloat16", name,
+                       device.float_tiles, device.bf16_tiles.empty() ? "none" : device.bf16_tiles);
+  }
+  const Gpu& gpu = device.gpu;
+  return fmt::format("{}: sm_{}, {} multiprocessors, {}", name, gpu.compute_capability,
+                     gpu.multiprocessors, bytes(gpu.memory));
 }
 
 void print_inspected(const Inspected& inspected, const InspectArgs& args) {
   if (!inspected.arrays.empty()) fmt::print("{}\n", inspected.arrays);
-  print_summary(inspected.summary, args);
+  fmt::print("device   {}\n", device_text(inspected.place.device));
+  print_summary(inspected);
   print_memory(inspected.memory, args);
   fmt::print("\n{}; {}\n", to_string(inspected.origin), inspected.semantics);
   if (inspected.weights) print_weights(*inspected.weights);
+  if (inspected.lacks_weights) {
+    fmt::print("\nweights: not on this machine; {}\n", how_to_get(args.config));
+  }
 }
 
 }  // namespace perceiver

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "perceiver/model/summary.h"
+#include "perceiver/model/memory_plan.h"
 #include "perceiver/nn/attend_plan.h"
 #include "perceiver/tasks/origin.h"
 #include "perceiver/zoo/weights_report.h"
@@ -22,17 +22,23 @@ struct InspectArgs {
 
 struct Inspected {
   ModelSummary summary;
+  AttendPlace place;  // where it would run
   MemoryPlan memory;
   std::optional<WeightsReport> weights;  // of a config there are none
   Origin origin;
-  std::string semantics;  // whose arithmetic it is, as a sentence
+  std::string semantics;       // whose arithmetic it is, as a sentence
+  bool lacks_weights = false;  // a released model that is not on this machine
   // Of a model of the task arrays: what it sees and is asked.
   std::string arrays = {};
   nlohmann::ordered_json arrays_json = {};
 };
 
-// What will compute an attention, and what the faster ones say.
-AttentionChoice choose(const Part& part, const InspectArgs& args);
+// How a part's attention will be computed; of a part that has one.
+AttendPlan planned(const Part& part, const Inspected& inspected);
+std::string_view form_word(const AttendPlan& plan);
+
+// What the plans go by: "an H200, assumed: sm_90, 132 multiprocessors, 139.8 GiB".
+std::string device_text(const Hardware& device);
 
 void print_inspected(const Inspected& inspected, const InspectArgs& args);
 void print_inspected_json(const Inspected& inspected, const InspectArgs& args);

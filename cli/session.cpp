@@ -35,11 +35,11 @@ std::string dtype_word(at::ScalarType dtype) {
   return dtype == at::kHalf ? "float16" : "float32";
 }
 
-std::string kernels_of(const ModelSummary& summary, const AttentionCase& place) {
+std::string kernels_of(const ModelSummary& summary, const AttendPlace& place) {
   std::vector<std::string> names;
   for (const Part& part : summary.parts) {
     if (!part.attention) continue;
-    const std::string name = choose_attention(part, place).name;
+    const std::string name(plan_attend(part, place).kernel);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return fmt::format("{}", fmt::join(names, ", "));

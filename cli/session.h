@@ -59,7 +59,7 @@ std::string dtype_word(at::ScalarType dtype);
 std::string threads_word();  // "2 threads"
 
 // What computes a model's attention in a place such as this: "streamed" or "wide, resident".
-std::string kernels_of(const ModelSummary& summary, const AttentionCase& place);
+std::string kernels_of(const ModelSummary& summary, const AttendPlace& place);
 
 // Something worth knowing that is no error, on stderr unless -q was given.
 void note(const std::string& message);

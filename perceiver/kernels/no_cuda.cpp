@@ -4,6 +4,7 @@
 #include "perceiver/kernels/attention/narrow_heads_sm90_torch.h"
 #include "perceiver/kernels/attention/score_blocks_torch.h"
 #include "perceiver/kernels/attention/wide_heads_sm90_torch.h"
+#include "perceiver/kernels/cuda/gpu_torch.h"
 #include "perceiver/kernels/embedding/embedding_torch.h"
 #include "perceiver/kernels/embedding/neighbourhoods_torch.h"
 #include "perceiver/kernels/embedding/row_tables_torch.h"
@@ -17,17 +18,11 @@
 
 namespace perceiver {
 
-constexpr const char* kNone = "this program was built without CUDA kernels";
+[[noreturn]] static void refuse() { fail("{}", kNoKernels); }
 
-[[noreturn]] static void refuse() { fail("{}", kNone); }
-
-std::string cuda_hopper_refusal(const AttentionCase&) { return kNone; }
-
-std::string cuda_narrow_refusal(const AttentionCase&) { return kNone; }
+Gpu gpu_here(at::Device) { return {}; }
 
 Tensor cuda_attend_narrow(const AttentionInputs&) { refuse(); }
-
-std::string cuda_resident_refusal(const AttentionCase&) { return kNone; }
 
 AttentionResult cuda_attend_resident(const AttentionInputs&) { refuse(); }
 
@@ -69,8 +64,6 @@ Tensor cuda_narrow_mlp(const Tensor&, const NarrowMlpLayers&, const Tensor&, con
 }
 
 bool cuda_scores_take(const Tensor&) { return false; }
-
-bool cuda_scores_take(at::ScalarType) { return false; }
 
 Tensor cuda_softmax(const Tensor&, const Tensor&, double) { refuse(); }
 

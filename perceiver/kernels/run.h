@@ -17,6 +17,7 @@ namespace perceiver {
 
 struct AttentionCase;
 struct AttentionInputs;
+struct AttendPlan;
 class NarrowWeights;
 enum class Construct;
 
@@ -30,6 +31,7 @@ struct Run {
   // What the observer has said; the scope sees to it that there is one.
   std::shared_ptr<std::atomic<bool>> seen_enough = {};
   std::function<void(const AttentionCase&, std::string_view kernel)> counter = {};
+  std::function<void(const AttendPlan&)> plan_observer = {};  // nn/attend_plan.h
 
   bool plain_attends = false;  // neither the inference form nor the training form (nn/packed.h)
   bool fused_attends = false;  // the training form without its kernels, too (nn/fused.h)

@@ -21,7 +21,7 @@ GridDecoder::Form GridDecoder::form() {
   const std::lock_guard lock(mutex_);
   if (decoder_->is_training()) return {};
   const AttendParts parts = decoder_->parts_with_output();
-  if (!narrows(parts, filling_.size(0))) return {};
+  if (!narrows(shape_of(parts), filling_.size(0))) return {};
   const auto narrow = [&] {
     AttendParts through_head = parts;
     through_head.output = composed_output(parts.output, head_);
@@ -33,14 +33,11 @@ GridDecoder::Form GridDecoder::form() {
   return {packed, queries_};
 }
 
-std::optional<InferenceAttend> GridDecoder::inference() const {
-  const AttendParts parts = decoder_->parts_with_output();
-  if (!narrows(parts, filling_.size(0))) return {};
-  constexpr int64_t kMore = 2;  // nn/fold.h, narrowed()
-  const int64_t own = parts.q->weight.size(1) - filling_.size(0);
-  return InferenceAttend{.form = AttendForm::kAbsorbedQueries,
-                         .qk_channels = absorbed_key_channels(own + kMore),
-                         .v_channels = padded_channels(parts.o->weight.size(1) + kMore)};
+std::optional<AttendShape> GridDecoder::shape() const {
+  AttendShape shape = shape_of(decoder_->parts_with_output());
+  if (!narrows(shape, filling_.size(0))) return {};
+  shape.outputs = head_->weight.size(0);
+  return narrowed(shape, filling_.size(0));
 }
 
 Tensor GridDecoder::decode_plain(const Tensor& latents, const Tensor& features) {

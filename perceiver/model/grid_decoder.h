@@ -20,8 +20,8 @@ class GridDecoder {
   // Whether there is a form that saves work now; else the modules are called.
   bool has_form() { return form().attend != nullptr; }
 
-  // How that form attends; none where the decoder's own does.
-  std::optional<InferenceAttend> inference() const;
+  // The shape of that form's attend; none where the decoder's own is.
+  std::optional<AttendShape> shape() const;
 
   // latents [B, N, D], outputs by flat index [O] -> [B, O, E]
   Tensor at(const Tensor& latents, const Tensor& indices, Spacing spacing);

@@ -96,7 +96,7 @@ std::vector<Part> EncoderImpl::parts(int64_t num_inputs) const {
                               .parameters = num_parameters(*cross_attend_),
                               .flops = cross_attend_->flops(n, num_inputs),
                               .attention = cross_attend_->attention_case(n, num_inputs),
-                              .inference = cross_attend_->inference(n, num_inputs)}};
+                              .shape = shape_of(cross_attend_->parts())}};
   if (num_cross_attends_ > 1) {
     const int64_t times = num_cross_attends_ - 1;
     parts.push_back({.name = "cross_attend_again",
@@ -104,7 +104,7 @@ std::vector<Part> EncoderImpl::parts(int64_t num_inputs) const {
                      .flops = times * cross_attend_again_->flops(n, num_inputs),
                      .times = times,
                      .attention = cross_attend_again_->attention_case(n, num_inputs),
-                     .inference = cross_attend_again_->inference(n, num_inputs)});
+                     .shape = shape_of(cross_attend_again_->parts())});
   }
   for (size_t i = 0; i < self_attends_.size(); ++i) {
     parts.push_back({.name = "self_attend_" + std::to_string(i),
@@ -112,7 +112,7 @@ std::vector<Part> EncoderImpl::parts(int64_t num_inputs) const {
                      .flops = num_blocks_ * self_attends_[i]->flops(n),
                      .times = num_blocks_,
                      .attention = self_attends_[i]->attention_case(n),
-                     .inference = InferenceAttend{}});
+                     .shape = shape_of(self_attends_[i]->parts())});
   }
   return parts;
 }
@@ -157,7 +157,7 @@ std::vector<Part> DecoderImpl::parts(int64_t num_queries, int64_t num_latents) c
                               .parameters = num_parameters(*cross_attend_),
                               .flops = cross_attend_->flops(num_queries, num_latents),
                               .attention = cross_attend_->attention_case(num_queries, num_latents),
-                              .inference = cross_attend_->inference(num_queries, num_latents)}};
+                              .shape = shape_of(parts_with_output())}};
   if (!output_.is_empty()) {
     parts.push_back({.name = "output",
                      .parameters = num_parameters(*output_),

@@ -153,20 +153,5 @@ TEST(AverageProject, StartsAtZeroAndAveragesTheLatents) {
                            1e-5, 1e-6));
 }
 
-TEST(MemoryPlan, TheStageThatHoldsMostDecides) {
-  ModelSummary s{.inputs = {1000, 10},
-                 .latents = ArraySize{8, 4},
-                 .queries = ArraySize{500, 6},
-                 .outputs = {500, 2}};
-  s.parts = {{.name = "encoder.cross_attend",
-              .parameters = 100,
-              .attention =
-                  AttentionCase{.queries = 8, .keys = 1000, .qk_channels = 10, .v_channels = 10}}};
-  const MemoryPlan plan = plan_memory(s, /*batch=*/2, /*bytes_per_value=*/4, /*slice=*/100);
-  EXPECT_EQ(plan.weights, 400);
-  EXPECT_EQ(plan.encode, 2 * 4 * (2 * 10'000 + 20'000 + 8 * 20));
-  EXPECT_EQ(plan.peak(), plan.weights + plan.encode);
-}
-
 }  // namespace
 }  // namespace perceiver

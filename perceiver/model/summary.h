@@ -28,12 +28,19 @@ struct Part {
   int64_t flops = 0;  // of all `times` together
   int64_t times = 1;  // that the same weights are applied
   std::optional<AttentionCase> attention = {};
-  std::optional<InferenceAttend> inference = {};  // none: attention has no inference form
+  std::optional<AttendShape> shape = {};  // of an attend, which has forms; a Transformer's has none
 };
 
-// What computes a part's attention in a place such as this: its device, dtype, batch, and whether
-// it needs gradients.
-AttentionChoice choose_attention(const Part& part, const AttentionCase& place);
+// Where and how a model runs.
+struct AttendPlace {
+  Hardware device = {};
+  at::ScalarType dtype = at::kFloat;  // that products are computed in
+  int64_t batch = 1;
+  AttendMode mode = {};
+};
+
+// How the part's attention is computed there; of a part that has one.
+AttendPlan plan_attend(const Part& part, const AttendPlace& place);
 
 struct ModelSummary {
   ArraySize inputs;                        // [M, C]
@@ -43,20 +50,14 @@ struct ModelSummary {
   std::optional<double> compression = {};  // of a model that puts its inputs out again
   std::vector<Part> parts = {};
 
+  // Values of an example that exist while the input array is made, or that the allocator keeps of
+  // it; 0: those of the array.
+  int64_t made_inputs = 0;
+
   int64_t parameters() const;
   int64_t flops() const;
+  int64_t input_values() const;
   void add(std::string prefix, const std::vector<Part>& more);
 };
-
-// Bytes a forward pass of `batch` examples holds at most, by stage. An estimate from the arrays'
-// sizes: attention holds keys and values, and a tile of scores; decoding runs in slices of
-// `slice` queries.
-struct MemoryPlan {
-  int64_t weights, encode, process, decode;
-
-  int64_t peak() const;
-};
-MemoryPlan plan_memory(const ModelSummary& summary, int64_t batch, int64_t bytes_per_value,
-                       int64_t slice);
 
 }  // namespace perceiver

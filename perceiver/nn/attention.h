@@ -53,9 +53,6 @@ class CrossAttendImpl : public torch::nn::Module {
   Tensor forward(const Array& x_q, const Array& x_kv, const AttendMasks& masks = {});
 
   AttentionCase attention_case(int64_t queries, int64_t keys) const;
-  InferenceAttend inference(int64_t queries, int64_t keys) const {
-    return inference_attend(parts(), queries, keys);
-  }
   int64_t flops(int64_t queries, int64_t keys) const;
   AttendParts parts() const;
 

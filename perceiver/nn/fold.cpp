@@ -56,9 +56,22 @@ Tensor zero_sums(int64_t n) {
 
 }  // namespace
 
-bool folds_output(const AttendParts& parts) {
-  const Tensor& weight = parts.output.weight;
-  return are_narrowed(parts) || (weight.defined() && weight.size(0) < weight.size(1));
+AttendShape shape_of(const AttendParts& p) {
+  return {.heads = p.num_heads,
+          .q_channels = p.q->weight.size(1),
+          .kv_channels = p.k->weight.size(1),
+          .qk_channels = p.q->weight.size(0),
+          .v_channels = p.v->weight.size(0),
+          .hidden = p.widen->weight.size(0),
+          .results = p.o->weight.size(0),
+          .outputs = p.output.weight.defined() ? p.output.weight.size(0) : 0,
+          .query_residual = p.query_residual,
+          .narrowed = are_narrowed(p),
+          .tanh_gelu = p.semantics.gelu == Gelu::kTanh};
+}
+
+bool folds_output(const AttendShape& s) {
+  return s.narrowed || (s.outputs > 0 && s.outputs < s.results);
 }
 
 LinearMap folded(const LayerNorm& norm, const Linear& linear) {
@@ -121,11 +134,25 @@ NarrowNorm narrow_norm(const LinearMap& given) {
           at::mm(q, isometry.t()).div_(factor).to(device)};
 }
 
-bool narrows(const AttendParts& p, int64_t filling) {
-  constexpr int64_t kMore = 2;
-  return p.num_heads == 1 && !p.query_residual && p.output.weight.defined() && filling > kMore &&
-         p.o->weight.size(1) + kMore < p.o->weight.size(0) &&
-         p.output.weight.size(0) < p.output.weight.size(1);
+// A norm's channels beside those that its rows are made of.
+constexpr int64_t kMore = 2;
+
+bool narrows(const AttendShape& s, int64_t filling) {
+  return s.heads == 1 && !s.query_residual && s.outputs > 0 && filling > kMore &&
+         s.v_channels + kMore < s.results && s.outputs < s.results;
+}
+
+bool outputs_ride(const AttendShape& s) {
+  return folds_output(s) && !s.query_residual &&
+         (s.narrowed || padded_channels(s.results + s.outputs) == padded_channels(s.results));
+}
+
+AttendShape narrowed(const AttendShape& shape, int64_t filling) {
+  AttendShape s = shape;
+  s.q_channels += kMore - filling;
+  s.results = s.v_channels + kMore;
+  s.narrowed = true;
+  return s;
 }
 
 NarrowedAttend narrowed(const AttendParts& p, const Tensor& filling) {
@@ -166,18 +193,17 @@ RowTables tabulate(const AttendParts& p, const LearnedSums& sums) {
 bool tabulates(const AttendParts& p, int64_t queries, const LearnedSums& x_kv) {
   constexpr int64_t kMostRows = 4096;
   return x_kv.vectors.size(0) + x_kv.places.size(0) <= kMostRows &&
-         cheapest_form(p, queries, x_kv.ids.size(1)) == AttendForm::kPlain;
+         cheapest_form(shape_of(p), queries, x_kv.ids.size(1)) == AttendForm::kPlain;
 }
 
-AttendForm cheapest_form(const AttendParts& p, int64_t queries, int64_t keys) {
-  if (p.num_heads > 1) return AttendForm::kPlain;
-  if (are_narrowed(p)) return AttendForm::kAbsorbedQueries;
-  const int64_t qk = p.q->weight.size(0), v = p.v->weight.size(0);
-  const int64_t q_channels = p.q->weight.size(1), kv_channels = p.k->weight.size(1);
+AttendForm cheapest_form(const AttendShape& s, int64_t queries, int64_t keys) {
+  if (s.heads > 1) return AttendForm::kPlain;
+  if (s.narrowed) return AttendForm::kAbsorbedQueries;
   const int64_t pairs = queries * keys;
-  const int64_t plain = (queries * q_channels + keys * kv_channels + pairs) * (qk + v);
-  const int64_t absorbed_keys = 2 * (queries * q_channels + pairs) * kv_channels;
-  const int64_t absorbed_queries = 2 * (keys * kv_channels + pairs) * q_channels;
+  const int64_t plain =
+      (queries * s.q_channels + keys * s.kv_channels + pairs) * (s.qk_channels + s.v_channels);
+  const int64_t absorbed_keys = 2 * (queries * s.q_channels + pairs) * s.kv_channels;
+  const int64_t absorbed_queries = 2 * (keys * s.kv_channels + pairs) * s.q_channels;
   if (absorbed_keys < plain && absorbed_keys <= absorbed_queries) return AttendForm::kAbsorbedKeys;
   return absorbed_queries < plain ? AttendForm::kAbsorbedQueries : AttendForm::kPlain;
 }

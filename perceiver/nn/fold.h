@@ -30,8 +30,25 @@ struct AttendParts {
   Semantics semantics = {};
 };
 
+// Of an attend, whatever the number of elements: what decides how it is best computed.
+struct AttendShape {
+  int64_t heads = 1;
+  int64_t q_channels = 0, kv_channels = 0;  // of its two arrays
+  int64_t qk_channels = 0, v_channels = 0;  // of all heads
+  int64_t hidden = 0;                       // of the MLP
+  int64_t results = 0;                      // of what the attend gives; of narrowed() parts fewer
+  int64_t outputs = 0;                      // of the output layer; 0: there is none
+  bool query_residual = true, narrowed = false, tanh_gelu = true;
+};
+AttendShape shape_of(const AttendParts& parts);
+
 // Whether the output layer has fewer channels than the queries, so that folding it pays.
-bool folds_output(const AttendParts& parts);
+bool folds_output(const AttendShape& shape);
+inline bool folds_output(const AttendParts& parts) { return folds_output(shape_of(parts)); }
+
+// Whether a GPU attends to the folded output's part of the sum along with the values: in channels
+// that would be padding, if it fits them, and wherever the sum itself is without it.
+bool outputs_ride(const AttendShape& shape);
 
 // linear(norm(x)) = map(x^) where x^ is x with mean 0 and variance 1: the norm's scale and
 // offset go into the weights.
@@ -109,7 +126,9 @@ struct NarrowedAttend {
 NarrowedAttend narrowed(const AttendParts& parts, const Tensor& filling);
 
 // Whether that can be done, and is less work.
-bool narrows(const AttendParts& parts, int64_t filling);
+bool narrows(const AttendShape& shape, int64_t filling);
+// The shape of the narrowed attend.
+AttendShape narrowed(const AttendShape& shape, int64_t filling);
 
 // The keys and values of learned sums: with ' for the mean over channels taken away,
 //   norm(e + p) = r (e' + p'),   r = 1 / sqrt(|e' + p'|^2 / C + epsilon),
@@ -125,6 +144,6 @@ bool tabulates(const AttendParts& parts, int64_t queries, const LearnedSums& x_k
 // Which form takes the fewest multiplications for N queries and M keys. Of narrowed parts there is
 // but one.
 enum class AttendForm { kPlain, kAbsorbedKeys, kAbsorbedQueries };
-AttendForm cheapest_form(const AttendParts& parts, int64_t queries, int64_t keys);
+AttendForm cheapest_form(const AttendShape& shape, int64_t queries, int64_t keys);
 
 }  // namespace perceiver

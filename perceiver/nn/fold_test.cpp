@@ -74,7 +74,7 @@ class NarrowedTest : public testing::TestWithParam<std::tuple<int64_t, bool>> {
 
 TEST_P(NarrowedTest, IsAsExactAsTheModule) {
   at::NoGradGuard no_grad;
-  ASSERT_TRUE(narrows(parts, kFilling));
+  ASSERT_TRUE(narrows(shape_of(parts), kFilling));
   const Tensor plain = by_modules(at::kFloat), exact = by_modules(at::kDouble);
   const auto [narrow, queries] = narrowed(parts, filling);
   EXPECT_EQ(narrow.q->weight.size(1), kOwn + 2);
@@ -99,12 +99,13 @@ TEST(Narrows, OnlyWhatHasNoResidualAndPutsOutLess) {
     return parts;
   };
   const AttendConfig usual{.num_heads = 1, .query_residual = false};
-  EXPECT_TRUE(narrows(parts_of(usual, 3), 39));
-  EXPECT_FALSE(narrows(parts_of(usual, 3), 2)) << "nothing to leave out of the queries";
-  EXPECT_FALSE(narrows(parts_of(usual, 60), 39)) << "the output is as wide as the result";
-  EXPECT_FALSE(narrows(parts_of(usual, 0), 39)) << "somebody else wants the result";
-  EXPECT_FALSE(narrows(parts_of({.num_heads = 1}, 3), 39)) << "the result holds the queries";
-  EXPECT_FALSE(narrows(parts_of({.num_heads = 2, .query_residual = false}, 3), 39));
+  EXPECT_TRUE(narrows(shape_of(parts_of(usual, 3)), 39));
+  EXPECT_FALSE(narrows(shape_of(parts_of(usual, 3)), 2)) << "nothing to leave out of the queries";
+  EXPECT_FALSE(narrows(shape_of(parts_of(usual, 60)), 39)) << "the output is as wide as the result";
+  EXPECT_FALSE(narrows(shape_of(parts_of(usual, 0)), 39)) << "somebody else wants the result";
+  EXPECT_FALSE(narrows(shape_of(parts_of({.num_heads = 1}, 3)), 39))
+      << "the result holds the queries";
+  EXPECT_FALSE(narrows(shape_of(parts_of({.num_heads = 2, .query_residual = false}, 3)), 39));
 }
 
 }  // namespace

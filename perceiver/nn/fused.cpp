@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
-#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "perceiver/core/repeated.h"
@@ -10,10 +9,10 @@
 #include "perceiver/kernels/attention/wide_attention.h"
 #include "perceiver/kernels/linear/linear.h"
 #include "perceiver/kernels/norm/training_rows.h"
+#include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/fused_layer.h"
 #include "perceiver/nn/mlp.h"
 #include "perceiver/nn/narrow_weights.h"
-#include "perceiver/nn/packed.h"
 
 namespace perceiver {
 namespace {
@@ -252,13 +251,13 @@ struct LinearLayer : torch::autograd::Function<LinearLayer> {
 }  // namespace
 
 std::optional<at::ScalarType> fused_dtype(const Tensor& x) {
-  const Run& run = current_run();
-  if (!at::GradMode::is_enabled() || run.plain_attends || attention_must_be_plain()) return {};
-  const bool autocast = at::autocast::is_autocast_enabled(x.device().type());
+  const AttendMode mode = attend_mode(x.device().type());
+  if (!mode.gradients) return {};
   const auto dtype =
-      autocast ? at::autocast::get_autocast_dtype(x.device().type()) : x.scalar_type();
-  const bool fused = autocast && training_rows_are_fused(x, dtype);
-  return fused || run.fused_attends ? std::optional(dtype) : std::nullopt;
+      mode.autocast ? at::autocast::get_autocast_dtype(x.device().type()) : x.scalar_type();
+  const bool trains = attend_way(x.device(), dtype, mode, x.size(-1)) == AttendWay::kTraining;
+  return trains && (mode.fused || training_rows_are_fused(x, dtype)) ? std::optional(dtype)
+                                                                     : std::nullopt;
 }
 
 Tensor added_up(const Residual& residual) {

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <iterator>
@@ -23,15 +22,14 @@ at::ScalarType packing_dtype(const Tensor& parameter) {
 
 std::shared_ptr<PackedAttend> pack(const AttendParts& parts, at::ScalarType dtype) {
   const at::Device device = parts.q->weight.device();
-  if (!has_inference_form(device, dtype)) return nullptr;
+  const AttendWay way = attend_way(device, dtype, attend_mode(device.type()), /*channels=*/0);
+  if (way != AttendWay::kInference) return nullptr;
   return device.is_cpu() ? pack_for_cpu(parts, dtype) : pack_for_gpu(parts, dtype);
 }
 
 }  // namespace
 
-bool packed_attend_allowed() {
-  return !current_run().plain_attends && !at::GradMode::is_enabled() && !attention_must_be_plain();
-}
+bool packed_attend_allowed() { return may_infer(attend_mode(at::kCPU)); }
 
 std::shared_ptr<PackedAttend> PackedCache::get(const torch::nn::Module& module,
                                                const std::function<AttendParts()>& parts,

@@ -8,6 +8,7 @@
 #include "perceiver/kernels/attention/stream.h"
 #include "perceiver/kernels/linear/panel_linear.h"
 #include "perceiver/kernels/norm/epsilon.h"
+#include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/kept_for.h"
 #include "perceiver/nn/packed_forms.h"
 
@@ -31,12 +32,15 @@ struct TablesAskedFor {
 class PackedForCpu : public PackedAttend {
  public:
   PackedForCpu(const AttendParts& parts, at::ScalarType dtype)
-      : parts_(parts), dtype_(dtype), widen_(layer(folded(parts.norm_mlp, parts.widen))) {}
+      : parts_(parts),
+        shape_(shape_of(parts)),
+        dtype_(dtype),
+        widen_(layer(folded(parts.norm_mlp, parts.widen))) {}
 
   Tensor cross(const Array& x_q, const Array& x_kv, const AttendMasks& masks) override {
-    count(x_q.batch(), x_q.elements(), x_kv.elements(), masks);
+    const AttendPlan plan = planned(x_q.batch(), x_q.elements(), x_kv.elements(), masks);
     Attended z;
-    switch (cheapest_form(parts_, x_q.elements(), x_kv.elements())) {
+    switch (plan.form) {
       case AttendForm::kPlain:
         z.sum = attend_plain(x_q, x_kv, masks);
         break;
@@ -52,7 +56,7 @@ class PackedForCpu : public PackedAttend {
 
   MeasuredRows self(const MeasuredRows& measured) override {
     const Tensor& x = measured.rows;
-    count(x.size(0), x.size(1), x.size(1), {});
+    planned(x.size(0), x.size(1), x.size(1), {});
     const Tensor before = rows_of(x).to(at::kFloat);
     const PanelLinear& qkv = made(qkv_, [&] {
       return layer(side_by_side(folded(parts_.norm_q, parts_.q), key_value_map()));
@@ -72,16 +76,13 @@ class PackedForCpu : public PackedAttend {
     Tensor sum, of_sum = {};
   };
 
-  void count(int64_t batch, int64_t queries, int64_t keys, const AttendMasks& masks) const {
-    count_attention({.dtype = dtype_,
-                     .batch = batch,
-                     .heads = parts_.num_heads,
-                     .queries = queries,
-                     .keys = keys,
-                     .qk_channels = parts_.q->weight.size(0) / parts_.num_heads,
-                     .v_channels = parts_.v->weight.size(0) / parts_.num_heads,
-                     .masked = masks.kv.defined()},
-                    kStreamed);
+  // What is done, counted.
+  AttendPlan planned(int64_t batch, int64_t queries, int64_t keys, const AttendMasks& masks) const {
+    AttentionCase c = attention_case(shape_, queries, keys);
+    c.dtype = dtype_, c.batch = batch, c.masked = masks.kv.defined();
+    const AttendPlan plan = told(plan_for_cpu(shape_, c));
+    count_attention(c, plan.kernel);
+    return plan;
   }
 
   std::optional<RowTables> tables_of(const LearnedSums& sums) {
@@ -138,7 +139,7 @@ class PackedForCpu : public PackedAttend {
   // The MLP, and the output layer where the parts have one: [B * N, D or E]
   Tensor with_output(Attended& z) {
     const LinearMap& output = parts_.output;
-    if (!folds_output(parts_)) {
+    if (!folds_output(shape_)) {
       add_mlp(z.sum);
       return output.weight.defined()
                  ? at::linear(z.sum, output.weight.to(at::kFloat), output.bias.to(at::kFloat))
@@ -334,6 +335,7 @@ class PackedForCpu : public PackedAttend {
   }
 
   AttendParts parts_;
+  AttendShape shape_;
   at::ScalarType dtype_;
   std::mutex making_;
   KeptFor<Keys> keys_;

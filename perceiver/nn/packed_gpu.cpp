@@ -9,6 +9,7 @@
 #include "perceiver/kernels/attention/wide_attention.h"
 #include "perceiver/kernels/linear/narrow_mlp_sm90_torch.h"
 #include "perceiver/kernels/norm/normalised_rows.h"
+#include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/kept_for.h"
 #include "perceiver/nn/packed_forms.h"
 #include "perceiver/nn/padded_linear.h"
@@ -20,6 +21,8 @@ class PackedForGpu : public PackedAttend {
  public:
   PackedForGpu(const AttendParts& parts, at::ScalarType dtype)
       : parts_(parts),
+        shape_(shape_of(parts)),
+        device_(parts.q->weight.device()),
         dtype_(dtype),
         query_channels_(parts.q->weight.size(1)),
         channels_(parts.o->weight.size(0)),
@@ -39,7 +42,9 @@ class PackedForGpu : public PackedAttend {
     const MeasuredRows z = x.moments.defined() ? x : MeasuredRows{x.rows.to(dtype_)};
     const int64_t qk = parts_.q->weight.size(0);
     const Tensor all = qkv.forward_norm(z);
-    const Tensor out = attend_heads(all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
+    const AttendPlan plan = planned(z.rows.size(0), z.rows.size(1), z.rows.size(1), {});
+    const Tensor out =
+        attend_heads(plan, all.narrow(2, 0, qk), all.narrow(2, qk, all.size(2) - qk), {});
     const MeasuredRows sum = with_mlp(added(output_layer(), out, z.rows));
     const at::ScalarType dtype = x.rows.scalar_type();
     if (padded_ == channels_ && dtype == dtype_) return sum;
@@ -55,33 +60,33 @@ class PackedForGpu : public PackedAttend {
   };
 
   Added attend(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
-    switch (cheapest_form(parts_, x_q.elements(), x_kv.elements())) {
+    const AttendPlan plan = planned(x_q.batch(), x_q.elements(), x_kv.elements(), masks);
+    switch (plan.form) {
       case AttendForm::kPlain:
-        return attend_plain(x_q, x_kv, masks);
+        return attend_plain(plan, x_q, x_kv, masks);
       case AttendForm::kAbsorbedKeys:
-        return attend_absorbed_keys(x_q, x_kv, masks);
+        return attend_absorbed_keys(plan, x_q, x_kv, masks);
       case AttendForm::kAbsorbedQueries:
-        return attend_absorbed_queries(x_q, x_kv, masks);
+        return attend_absorbed_queries(plan, x_q, x_kv, masks);
     }
     return {};
   }
 
+  AttendPlan planned(int64_t batch, int64_t queries, int64_t keys, const AttendMasks& masks) const {
+    AttentionCase c = attention_case(shape_, queries, keys);
+    c.device = device_, c.dtype = dtype_, c.batch = batch, c.masked = masks.kv.defined();
+    return told(plan_for_gpu(shape_, c));
+  }
+
   // Attention of a single head, counted as the module's own would be.
-  Tensor attend_single(const Tensor& q, const Tensor& k, const Tensor& v,
+  Tensor attend_single(const AttendPlan& plan, const Tensor& q, const Tensor& k, const Tensor& v,
                        const Tensor& kv_mask) const {
-    if (current_run().counter) {  // the name takes a look at the GPU
-      count_attention({.device = q.device(),
-                       .dtype = dtype_,
-                       .batch = q.size(0),
-                       .queries = q.size(1),
-                       .keys = k.size(1),
-                       .qk_channels = parts_.q->weight.size(0),
-                       .v_channels = parts_.v->weight.size(0),
-                       .masked = kv_mask.defined()},
-                      wide_name(q, k, v));
-    }
-    const double scale = 1.0 / std::sqrt(static_cast<double>(parts_.q->weight.size(0)));
-    return attend_wide(repeats_one_example(q) ? q.contiguous() : q, k, v, kv_mask, scale);
+    AttentionCase c = plan.attention;
+    c.qk_channels = shape_.qk_channels, c.v_channels = shape_.v_channels;
+    count_attention(c, plan.kernel);
+    const double scale = 1.0 / std::sqrt(static_cast<double>(shape_.qk_channels));
+    return attend_wide(repeats_one_example(q) ? q.contiguous() : q, k, v, kv_mask,
+                       {plan.kernel, scale});
   }
 
   // Only the form that is used is made, when it is first used.
@@ -164,7 +169,7 @@ class PackedForGpu : public PackedAttend {
   // The MLP, and the output layer where the parts have one: [B, N, D or E]
   Tensor with_output(const Added& a) {
     const LinearMap& output = parts_.output;
-    if (folds_output(parts_)) return with_folded_output(a);
+    if (folds_output(shape_)) return with_folded_output(a);
     const Tensor z = with_mlp(a).rows.narrow(2, 0, channels_);
     if (!output.weight.defined()) return z;
     return at::linear(z, output.weight.to(dtype_), output.bias.to(dtype_));
@@ -216,14 +221,15 @@ class PackedForGpu : public PackedAttend {
   }
 
   // q [B, N, H * F], kv [B, M, H * (F + V)], keys first -> [B, N, H * V]
-  Tensor attend_heads(const Tensor& q, const Tensor& kv, const AttendMasks& masks) const {
+  Tensor attend_heads(const AttendPlan& plan, const Tensor& q, const Tensor& kv,
+                      const AttendMasks& masks) const {
     const int64_t heads = parts_.num_heads, qk = q.size(2);
     const auto split = [&](const Tensor& x) {
       return x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2);
     };
     const Tensor v = split(kv.narrow(2, qk, kv.size(2) - qk));
     Tensor out = perceiver::attend(
-        {.q = split(q), .k = split(kv.narrow(2, 0, qk)), .v = v, .kv_mask = masks.kv}, "auto");
+        {.q = split(q), .k = split(kv.narrow(2, 0, qk)), .v = v, .kv_mask = masks.kv}, plan.kernel);
     out = out.transpose(1, 2).flatten(2);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       const Tensor mean = v.mean(2).flatten(1).unsqueeze(1);
@@ -268,10 +274,11 @@ class PackedForGpu : public PackedAttend {
                          : layer.forward(normed(x_q));
   }
 
-  Added attend_plain(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
+  Added attend_plain(const AttendPlan& plan, const Array& x_q, const Array& x_kv,
+                     const AttendMasks& masks) {
     const PaddedLinear& q = made(query_, [&] { return inner(folded(parts_.norm_q, parts_.q)); });
     const Tensor kv = keys_and_values(x_kv, x_q.elements());
-    const Tensor out = attend_heads(projected_queries(q, x_q, learned_q_), kv, masks);
+    const Tensor out = attend_heads(plan, projected_queries(q, x_q, learned_q_), kv, masks);
     return added(output_layer(), out, x_q);
   }
 
@@ -287,7 +294,8 @@ class PackedForGpu : public PackedAttend {
     return kv.forward(normed(x_kv));
   }
 
-  Added attend_absorbed_keys(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
+  Added attend_absorbed_keys(const AttendPlan& plan, const Array& x_q, const Array& x_kv,
+                             const AttendMasks& masks) {
     const int64_t padded = padded_channels(x_kv.channels());
     const AbsorbedKeys& absorbed = made(absorbed_keys_, [&] { return absorb_keys(parts_); });
     const PaddedLinear& query = made(query_over_keys_, [&] {
@@ -296,8 +304,8 @@ class PackedForGpu : public PackedAttend {
     const PaddedLinear& output = made(
         output_of_keys_, [&] { return PaddedLinear(absorbed.output, dtype_, padded_, padded); });
     const Tensor keys = normed(x_kv);
-    Tensor out =
-        attend_single(projected_queries(query, x_q, learned_over_keys_), keys, keys, masks.kv);
+    Tensor out = attend_single(plan, projected_queries(query, x_q, learned_over_keys_), keys, keys,
+                               masks.kv);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       const Tensor any_key = masks.kv.any(1).view({-1, 1, 1});
       out = at::where(any_key, out, keys.mean(1, /*keepdim=*/true));
@@ -310,13 +318,8 @@ class PackedForGpu : public PackedAttend {
     return added_to_queries(at::where(nothing, bias.to(dtype_), output.forward(out)), x_q);
   }
 
-  // The folded output's part of the sum rides behind the values: in channels that would be padding,
-  // if it fits them, and wherever the sum itself is without it.
+  // Where the folded output's part of the sum is that rides behind the values.
   int64_t riders_at() const { return channels_ % 8; }
-  bool outputs_ride() const {
-    return folds_output(parts_) && !parts_.query_residual &&
-           (are_narrowed(parts_) || padded_channels(channels_ + num_outputs()) == padded_);
-  }
   int64_t num_outputs() const { return parts_.output.weight.size(0); }
 
   int64_t key_channels() const { return absorbed_key_channels(query_channels_); }
@@ -325,7 +328,7 @@ class PackedForGpu : public PackedAttend {
   PaddedLinear absorbed_layer(const AbsorbedQueries& absorbed, int64_t in) const {
     // A query's weights sum to one, so the output's bias may ride with the values.
     LinearMap values{absorbed.values.weight, absorbed.values.bias + absorbed.output_bias};
-    if (outputs_ride()) values = side_by_side(values, absorb_output(parts_));
+    if (outputs_ride(shape_)) values = side_by_side(values, absorb_output(parts_));
     const LinearMap keys = side_by_side(absorbed.keys, absorbed.key_bias);
     const int64_t more = key_channels() - keys.weight.size(0);
     const LinearMap filled{at::constant_pad_nd(keys.weight, {0, 0, 0, more}),
@@ -334,14 +337,15 @@ class PackedForGpu : public PackedAttend {
     return {all, dtype_, padded_channels(all.weight.size(0)), in};
   }
 
-  Added attend_absorbed_queries(const Array& x_q, const Array& x_kv, const AttendMasks& masks) {
+  Added attend_absorbed_queries(const AttendPlan& plan, const Array& x_q, const Array& x_kv,
+                                const AttendMasks& masks) {
     const int64_t in = padded_channels(x_kv.channels()), keys = key_channels();
     const AbsorbedQueries& absorbed =
         made(absorbed_queries_, [&] { return absorb_queries(parts_); });
     const PaddedLinear& layer = made(keys_values_, [&] { return absorbed_layer(absorbed, in); });
     const Tensor kv = layer.forward(normed(x_kv)), v = kv.narrow(2, keys, kv.size(2) - keys);
     const Tensor q = x_q.normalised(dtype_, keys, /*constant=*/true);
-    Tensor out = attend_single(q, kv.narrow(2, 0, keys), v, masks.kv);
+    Tensor out = attend_single(plan, q, kv.narrow(2, 0, keys), v, masks.kv);
     if (masks.kv.defined() && !parts_.semantics.zero_masked_rows) {
       out = at::where(masks.kv.any(1).view({-1, 1, 1}), out, v.mean(1, /*keepdim=*/true));
     }
@@ -353,7 +357,7 @@ class PackedForGpu : public PackedAttend {
       return added_to_queries(at::where(nothing, bias.to(dtype_), out), x_q);
     }
     Added sum = added_to_queries(out, x_q);
-    if (outputs_ride()) {
+    if (outputs_ride(shape_)) {
       sum.of_sum =
           out.narrow(2, channels_ - riders_at(), padded_channels(riders_at() + num_outputs()));
     }
@@ -361,6 +365,8 @@ class PackedForGpu : public PackedAttend {
   }
 
   AttendParts parts_;
+  AttendShape shape_;
+  Hardware device_;
   at::ScalarType dtype_;
   int64_t query_channels_;     // of narrowed parts these are not as many as
   int64_t channels_, padded_;  // the results'

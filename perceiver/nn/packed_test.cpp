@@ -191,7 +191,7 @@ TEST_P(PackedTest, OnAGpuBfloat16IsAsExactAsTheModule) {
 TEST_P(PackedTest, ChosenFormIsTheOneWithFewestProducts) {
   const Case& c = std::get<0>(GetParam());
   const AttendParts parts = module->parts();
-  EXPECT_EQ(cheapest_form(parts, c.queries, c.keys), c.form);
+  EXPECT_EQ(cheapest_form(shape_of(parts), c.queries, c.keys), c.form);
 }
 
 TEST_P(PackedTest, ChangedParametersAreSeen) {

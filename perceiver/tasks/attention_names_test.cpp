@@ -24,6 +24,52 @@ std::string ran(const std::vector<CountedAttention>& counted, const Part& part) 
   return most ? most->kernel : "nothing";
 }
 
+// What inference forms executed for as many of the part's queries at a time, one word each.
+std::set<std::string> executed(const std::vector<AttendPlan>& plans, const AttendPlan& told) {
+  std::set<std::string> words;
+  for (const AttendPlan& plan : plans) {
+    const AttentionCase &a = plan.attention, &b = told.attention;
+    const bool same = a.heads == b.heads && a.keys == b.keys && a.queries == b.queries &&
+                      a.qk_channels == b.qk_channels && a.v_channels == b.v_channels;
+    if (same)
+      words.insert(fmt::format("{}, {}, {}", to_word(plan.form), plan.kernel, plan.product));
+  }
+  return words;
+}
+
+// Every model runs, and what was told of it before is what was executed. -> all forms
+std::set<std::string> expect_told_plans(const at::TensorOptions& place) {
+  std::set<std::string> forms;
+  const at::NoGradGuard no_grad;
+  for (const SmallModel& model : small_models(place, 1)) {
+    SCOPED_TRACE(model.name);
+    std::vector<AttendPlan> plans;
+    {
+      const AttendPlanObserver observer([&](const AttendPlan& plan) { plans.push_back(plan); });
+      model.forward();
+    }
+    for (Part part : model.summary.parts) {
+      if (!part.attention) continue;
+      if (part.name.starts_with("decoder") && model.name == "flow") part.attention->queries = 100;
+      const AttendPlan told =
+          plan_attend(part, {.device = place.device(),
+                             .dtype = place.dtype().toScalarType(),
+                             .batch = plans.empty() ? 1 : plans[0].attention.batch});
+      if (told.way != AttendWay::kInference) {
+        EXPECT_TRUE(executed(plans, told).empty()) << part.name;
+        continue;
+      }
+      if (part.name == "decoder.cross_attend" && model.name == "multimodal") continue;  // two grids
+      EXPECT_EQ(executed(plans, told),
+                (std::set<std::string>{
+                    fmt::format("{}, {}, {}", to_word(told.form), told.kernel, told.product)}))
+          << part.name;
+      forms.emplace(to_word(told.form));
+    }
+  }
+  return forms;
+}
+
 // Runs every model, and compares with what was told before. -> all names
 std::set<std::string> expect_told_names(const at::TensorOptions& place, bool gradients,
                                         const std::string& kernel = "auto") {
@@ -35,10 +81,11 @@ std::set<std::string> expect_told_names(const at::TensorOptions& place, bool gra
     const auto counted = attentions_of([&] { model.forward(); });
     for (const Part& part : model.summary.parts) {
       if (!part.attention) continue;
-      AttentionCase c = *part.attention;
-      c.device = place.device(), c.dtype = place.dtype().toScalarType();
-      c.batch = counted.at(0).attention.batch, c.needs_grad = gradients;
-      const std::string told = choose_attention(c, part.inference, kernel).name;
+      const AttendPlace there{.device = place.device(),
+                              .dtype = place.dtype().toScalarType(),
+                              .batch = counted.at(0).attention.batch,
+                              .mode = {.kernel = kernel, .gradients = gradients}};
+      const std::string told(plan_attend(part, there).kernel);
       EXPECT_EQ(ran(counted, part), told) << part.name;
       names.insert(told);
     }
@@ -57,6 +104,19 @@ TEST(AttentionNames, AreOfWhatRunsOnACpu) {
   expect_told_names(at::kBFloat16, false);  // as the CPU has tiles for it or not
 }
 
+TEST(AttendPlans, AreWhatRunsOnACpu) {
+  EXPECT_EQ(expect_told_plans(at::kFloat),
+            (std::set<std::string>{"keys absorbed", "plain", "queries absorbed"}));
+  expect_told_plans(at::kBFloat16);  // as the CPU has tiles for it or not
+}
+
+TEST(AttendPlans, AreWhatRunsOnAGpu) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    expect_told_plans(at::TensorOptions(at::kCUDA).dtype(dtype));
+  }
+}
+
 TEST(AttentionNames, AreOfWhatRunsOnAGpu) {
   if (!at::hasCUDA()) GTEST_SKIP() << "needs a GPU";
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
@@ -72,9 +132,8 @@ TEST(AttentionNames, OfAGpuAreToldWithoutOne) {
     for (const Part& part : model.summary.parts) {
       if (!part.attention) continue;
       for (const bool gradients : {false, true}) {
-        const AttentionChoice choice = choose_attention(
-            part, {.device = at::kCUDA, .dtype = at::kFloat, .needs_grad = gradients});
-        EXPECT_FALSE(choice.name.empty());
+        const AttendPlace gpu{.device = at::kCUDA, .mode = {.gradients = gradients}};
+        EXPECT_FALSE(plan_attend(part, gpu).kernel.empty());
       }
     }
   }

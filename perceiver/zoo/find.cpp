@@ -18,10 +18,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// By hub id, and the config of the same sizes.
 constexpr std::array kReleased = {
-    "deepmind/language-perceiver",       "deepmind/vision-perceiver-learned",
-    "deepmind/vision-perceiver-fourier", "deepmind/vision-perceiver-conv",
-    "deepmind/optical-flow-perceiver",   "deepmind/multimodal-perceiver"};
+    std::pair{"deepmind/language-perceiver", "language_bytes"},
+    std::pair{"deepmind/vision-perceiver-learned", "imagenet_learned"},
+    std::pair{"deepmind/vision-perceiver-fourier", "imagenet_fourier"},
+    std::pair{"deepmind/vision-perceiver-conv", "imagenet_conv"},
+    std::pair{"deepmind/optical-flow-perceiver", "flow_patches"},
+    std::pair{"deepmind/multimodal-perceiver", "multimodal_784"}};
 
 // What the verbs take when no model is named, and what for.
 constexpr std::array kShipped = {
@@ -116,7 +120,18 @@ std::vector<std::string> known_names(const ModelPlaces& places) {
 
 }  // namespace
 
-std::vector<std::string> released_models() { return {kReleased.begin(), kReleased.end()}; }
+std::vector<std::string> released_models() {
+  std::vector<std::string> ids;
+  for (const auto& [id, config] : kReleased) ids.emplace_back(id);
+  return ids;
+}
+
+fs::path config_of_released(const std::string& hub_id, const ModelPlaces& places) {
+  for (const auto& [id, config] : kReleased) {
+    if (id == hub_id) return find_config(config, places);
+  }
+  fail("{}: is no released model", hub_id);
+}
 
 std::string how_to_get(const std::string& hub_id) {
   return fmt::format(
@@ -212,7 +227,8 @@ fs::path find_model(const std::string& name, const ModelPlaces& places) {
       fail("{}: no weights for {} come with this program; name a model with -m", name, what);
     }
   }
-  if (std::find(kReleased.begin(), kReleased.end(), name) != kReleased.end()) {
+  if (std::ranges::find(kReleased, name, [](const auto& r) { return r.first; }) !=
+      kReleased.end()) {
     fail("{}: is not on this machine; {} with -m", name, how_to_get(name));
   }
   std::vector<std::string> quoted{name};

@@ -41,6 +41,10 @@ std::vector<std::string> model_names(const ModelPlaces& places);
 // The hub ids of the models that the paper's authors released.
 std::vector<std::string> released_models();
 
+// The shipped config that has a released model's sizes.
+std::filesystem::path config_of_released(const std::string& hub_id,
+                                         const ModelPlaces& places = model_places());
+
 // What to do to have a model of the hub: the program itself downloads nothing.
 std::string how_to_get(const std::string& hub_id);
 

@@ -149,6 +149,11 @@ TEST_F(FindModel, AReleasedModelThatIsNotHereComesWithTheWayToGetIt) {
             "with -m");
 }
 
+TEST_F(FindModel, OfEveryReleasedModelTheConfigIsKnown) {
+  for (const std::string& id : released_models()) EXPECT_NO_THROW(config_of_released(id)) << id;
+  EXPECT_EQ(config_of_released("deepmind/multimodal-perceiver").filename(), "multimodal_784.toml");
+}
+
 TEST_F(FindModel, NamesAreThoseThatItFinds) {
   add("models/mine/config.json");
   add("hub/models--me--a--b/snapshots/0123/config.json");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "perceiver/core/tensor.h"
+#include "perceiver/kernels/hardware.h"
 #include "perceiver/kernels/run.h"
 
 namespace perceiver {
@@ -25,7 +26,7 @@ struct AttentionInputs {
 
 // What a kernel must know to say yes or no. F and V are channels of one head.
 struct AttentionCase {
-  at::Device device = at::kCPU;
+  Hardware device = {};
   at::ScalarType dtype = at::kFloat;
   int64_t batch = 1, heads = 1, queries = 0, keys = 0, qk_channels = 0, v_channels = 0;
   bool masked = false;
@@ -36,8 +37,8 @@ struct AttentionCase {
 struct AttentionKernel {
   std::string_view name;
   std::optional<at::DeviceType> device;  // none: any
-  // Why the kernel cannot take the case; empty when it can. A function of the case and of what this
-  // machine has: nothing is allocated.
+  // Why the kernel cannot take the case; empty when it can. A function of the case alone: nothing
+  // is allocated, and nothing asked of this machine.
   std::string (*refusal)(const AttentionCase&);
   Tensor (*run)(const AttentionInputs&);
 };

@@ -31,6 +31,9 @@ std::string attend_blocks_refusal(const AttentionCase& c);
 Tensor attend_hopper(const AttentionInputs& inputs);
 std::string attend_hopper_refusal(const AttentionCase& c);
 
+// Why that kernel is not for the case at all; empty where it is.
+std::string wide_heads_refusal(const AttentionCase& c);
+
 // On a GPU, heads whose keys and values fit a multiprocessor's shared memory, forward and backward,
 // masked or not: the self-attends of language and of small models (few_keys.h).
 Tensor attend_resident(const AttentionInputs& inputs);

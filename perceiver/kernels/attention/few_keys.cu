@@ -5,6 +5,7 @@
 #include "perceiver/kernels/attention/few_keys_forward_sm90.h"
 #include "perceiver/kernels/attention/few_keys_gradient_sm80.h"
 #include "perceiver/kernels/attention/few_keys_gradient_sm90.h"
+#include "perceiver/kernels/attention/gpu_limits.h"
 #include "perceiver/kernels/cuda/dependent_launch.h"
 #include "perceiver/kernels/cuda/device.h"
 #include "perceiver/kernels/cuda/tma_map.h"
@@ -19,7 +20,9 @@ struct Channels {};
 // Calls f with the channels of the case, where there is a kernel for them.
 template <typename Function>
 bool with_channels(const ResidentAttention& a, Function f) {
+  static_assert(kChannels.size() == 6, "and the lines below");
   const auto take = [&]<int F, int V>(Channels<F, V> channels) {
+    static_assert(has_channels(F, V));
     if (a.qk_channels != F || a.v_channels != V) return false;
     f(channels);
     return true;
@@ -161,19 +164,15 @@ cudaError_t choose_gradient(const ResidentAttention& a, const ResidentGradients&
 }  // namespace resident
 
 const char* attention_resident_refusal(const ResidentAttention& a, bool with_gradients) {
-  using namespace resident;
   if (with_gradients && !a.bfloat16) return "has gradients in bfloat16 alone";
-  if (device_attribute(cudaDevAttrComputeCapabilityMajor) < 8)
-    return "needs a GPU of sm_80 or later";
-  if (a.queries < 1 || a.keys < 1) return "needs queries and keys";
-  if (a.batch > 65535 || a.heads > 65535) return "takes at most 65,535 examples and heads";
-  size_t bytes = 0;
-  const bool known = with_channels(a, [&]<int F, int V>(Channels<F, V>) {
-    bytes = with_gradients ? GradientMemory<F, V>::bytes(a.queries, a.keys)
-                           : ForwardMemory<F, V, kWarps>::bytes(a.keys);
-  });
-  if (!known) return "has no kernel for these channels of a head";
-  return bytes > room() ? "needs a head's rows to fit shared memory" : nullptr;
+  return few_keys_refusal(current_gpu(),
+                          {.batch = a.batch,
+                           .heads = a.heads,
+                           .queries = a.queries,
+                           .keys = a.keys,
+                           .qk_channels = a.qk_channels,
+                           .v_channels = a.v_channels},
+                          with_gradients);
 }
 
 cudaError_t attention_resident(const ResidentAttention& a, cudaStream_t stream) {

@@ -27,9 +27,9 @@ struct ForwardMemory {
   }
   __host__ __device__ static int rows(int keys) { return rounded_up(keys, 64); }
   static size_t bytes(int keys) {
-    const size_t all = static_cast<size_t>(rows(keys)) * (kKeyRow + kValueRow) * 2;
+    const size_t all = forward_bytes(F, V, keys);
     const size_t parts = kKeyGroups > 1 ? kWarps * 16 * (kPartRow + 2) * sizeof(float) : 0;
-    return std::max(all + rows(keys) * sizeof(float), parts);
+    return std::max(all, parts);
   }
 };
 

@@ -11,9 +11,6 @@
 
 namespace perceiver::resident {
 
-inline constexpr int kKeysOfPass = 16 * kWarps;  // each warp has sixteen
-inline constexpr int kQueriesAtOnce = 32;
-
 // Queries [N, F], keys [M, F], the output's gradient [N, V], the values of a pass's keys, the score
 // gradients of a block of queries turned [keys of a pass, queries at once], twice, log-sums and
 // means of the queries [N], and the queries' gradient as it stands after a pass [N, F].
@@ -28,9 +25,7 @@ struct GradientMemory {
   }
   __host__ __device__ static int key_rows(int keys) { return rounded_up(keys, kKeysOfPass); }
   static size_t bytes(int queries, int keys) {
-    const size_t n = query_rows(queries), m = key_rows(keys);
-    const size_t halves = (n + m) * kKeyRow + (n + kKeysOfPass) * kValueRow + 2 * kTurned;
-    return 2 * halves + sizeof(float) * (2 * n + (m > kKeysOfPass ? n * F : 0));
+    return gradient_bytes({.queries = queries, .keys = keys, .qk_channels = F, .v_channels = V});
   }
 };
 

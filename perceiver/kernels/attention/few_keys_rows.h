@@ -2,12 +2,12 @@
 #pragma once
 
 #include "perceiver/kernels/attention/few_keys.h"
+#include "perceiver/kernels/attention/gpu_limits.h"
 #include "perceiver/kernels/cuda/warp_product.h"
 
 namespace perceiver::resident {
 
-inline constexpr int kWarps = 8, kThreads = 32 * kWarps;
-inline constexpr int kGap = 8;  // elements behind a row, against conflicts of banks
+inline constexpr int kThreads = 32 * kWarps;
 
 __host__ __device__ inline int rounded_up(int x, int step) { return (x + step - 1) / step * step; }
 

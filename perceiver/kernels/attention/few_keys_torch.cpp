@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAException.h>
-#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -10,11 +9,10 @@
 #include <cmath>
 #include <vector>
 
-#include "perceiver/core/error.h"
 #include "perceiver/kernels/attention/few_keys.h"
+#include "perceiver/kernels/attention/gpu_limits.h"
 #include "perceiver/kernels/attention/head_views.h"
 #include "perceiver/kernels/attention/merge_splits.h"
-#include "perceiver/kernels/cuda/device.h"
 
 namespace perceiver {
 namespace {
@@ -47,25 +45,9 @@ Prepared prepared(const AttentionInputs& in) {
   return p;
 }
 
-// Keys that do not all fit are taken in shares. A pass over one costs a launch and, backward, a
-// share's gradient of the queries: worth it up to here.
-constexpr int64_t kShareKeys = 256, kMostShares = 16;
+using resident::kShareKeys, resident::shares_are_a_batch;
 
 int64_t shares_of(const Tensor& k) { return (k.size(2) + kShareKeys - 1) / kShareKeys; }
-
-// The shares of a single example are as many examples of a batch: one launch for all.
-bool shares_are_a_batch(int64_t batch, int64_t keys) {
-  return batch == 1 && keys % kShareKeys == 0;
-}
-
-// Without gradients that is worth it where LibTorch's kernels, which do not share keys out, would
-// leave most multiprocessors without work.
-bool shares_pay(const AttentionCase& c) {
-  if (c.keys <= kShareKeys || c.keys > kMostShares * kShareKeys) return false;
-  constexpr int64_t kQueriesOfBlock = 128, kBlocks = 64;
-  const int64_t blocks = c.heads * ((c.queries + kQueriesOfBlock - 1) / kQueriesOfBlock);
-  return c.needs_grad || (shares_are_a_batch(c.batch, c.keys) && blocks <= kBlocks);
-}
 
 std::vector<AttentionInputs> in_shares(const AttentionInputs& in) {
   const int64_t shares = shares_of(in.k), keys = in.k.size(2);
@@ -209,27 +191,6 @@ void gradients_by_shares(const AttentionInputs& in, const AttentionResult& resul
 }
 
 }  // namespace
-
-std::string cuda_resident_refusal(const AttentionCase& c) {
-  if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
-    return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
-  }
-  if (c10::cuda::device_count() == 0) return kNoGpu;
-  const c10::cuda::CUDAGuard guard(c.device);
-  ResidentAttention sizes = {.bfloat16 = c.dtype == at::kBFloat16,
-                             .batch = static_cast<int>(c.batch),
-                             .heads = static_cast<int>(c.heads),
-                             .queries = static_cast<int>(c.queries),
-                             .keys = static_cast<int>(c.keys),
-                             .qk_channels = static_cast<int>(c.qk_channels),
-                             .v_channels = static_cast<int>(c.v_channels)};
-  const char* refusal = attention_resident_refusal(sizes, c.needs_grad);
-  if (refusal && shares_pay(c)) {
-    sizes.keys = kShareKeys;
-    refusal = attention_resident_refusal(sizes, c.needs_grad);
-  }
-  return refusal ? refusal : "";
-}
 
 AttentionResult cuda_attend_resident(const AttentionInputs& in) {
   const c10::cuda::CUDAGuard guard(in.q.device());

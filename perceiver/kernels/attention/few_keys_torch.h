@@ -2,13 +2,10 @@
 // refuse.
 #pragma once
 
-#include <string>
-
 #include "perceiver/kernels/attention/backward.h"
 
 namespace perceiver {
 
-std::string cuda_resident_refusal(const AttentionCase& c);
 AttentionResult cuda_attend_resident(const AttentionInputs& inputs);
 // Of queries, keys and values that lie side by side in rows, the gradients do too.
 AttentionGradients cuda_resident_gradients(const AttentionInputs& inputs,

@@ -8,6 +8,7 @@
 #include "perceiver/kernels/attention/attention_kernels.h"
 #include "perceiver/kernels/attention/backward.h"
 #include "perceiver/kernels/attention/few_keys_torch.h"
+#include "perceiver/kernels/attention/gpu_limits.h"
 #include "perceiver/kernels/attention/narrow_heads_sm90_torch.h"
 #include "perceiver/kernels/attention/query_blocks.h"
 #include "perceiver/kernels/attention/score_blocks_torch.h"
@@ -16,14 +17,47 @@
 
 namespace perceiver {
 
+static std::string on_gpu_refusal(const AttentionCase& c) {
+  return c.device.is_cuda() ? "" : "needs the GPU, the tensors are on " + c.device.str();
+}
+
+// Why there is no kernel of ours, for elements of 16 bits, on the device at all.
+static std::string of_16_bits_refusal(const AttentionCase& c) {
+  const Gpu& gpu = c.device.gpu;
+  if (!gpu.has_kernels) return kNoKernels;
+  if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
+    return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
+  }
+  return gpu.compute_capability == 0 ? kNoGpu : "";
+}
+
+static HeadSizes sizes_of(const AttentionCase& c) {
+  return {.batch = c.batch,
+          .heads = c.heads,
+          .queries = c.queries,
+          .keys = c.keys,
+          .qk_channels = c.qk_channels,
+          .v_channels = c.v_channels};
+}
+
+static std::string words(const char* refusal) { return refusal ? refusal : ""; }
+
+std::string wide_heads_refusal(const AttentionCase& c) {
+  if (const std::string refusal = on_gpu_refusal(c); !refusal.empty()) return refusal;
+  if (const std::string refusal = of_16_bits_refusal(c); !refusal.empty()) return refusal;
+  HeadSizes all = sizes_of(c);
+  all.batch *= c.heads, all.heads = 1;
+  return words(wide_heads_refusal(c.device.gpu, all));
+}
+
 std::string attend_hopper_refusal(const AttentionCase& c) {
-  if (!c.device.is_cuda()) return "needs the GPU, the tensors are on " + c.device.str();
+  if (const std::string refusal = on_gpu_refusal(c); !refusal.empty()) return refusal;
   if (c.qk_channels != c.v_channels || c.qk_channels <= kMostLibraryChannels) {
     return fmt::format("is for heads of more than {} channels, as many of keys as of values",
                        kMostLibraryChannels);
   }
   if (c.dropout) return "does not drop attention weights";
-  return cuda_hopper_refusal(c);
+  return wide_heads_refusal(c);
 }
 
 // [B, H, N, F] -> [B * H, N, F], rows on 16 bytes
@@ -52,9 +86,17 @@ Tensor attend_hopper(const AttentionInputs& in) {
 }
 
 std::string attend_resident_refusal(const AttentionCase& c) {
-  if (!c.device.is_cuda()) return "needs the GPU, the tensors are on " + c.device.str();
+  if (const std::string refusal = on_gpu_refusal(c); !refusal.empty()) return refusal;
   if (c.dropout) return "does not drop attention weights";
-  return cuda_resident_refusal(c);
+  if (const std::string refusal = of_16_bits_refusal(c); !refusal.empty()) return refusal;
+  if (c.needs_grad && c.dtype != at::kBFloat16) return "has gradients in bfloat16 alone";
+  HeadSizes sizes = sizes_of(c);
+  const char* refusal = few_keys_refusal(c.device.gpu, sizes, c.needs_grad);
+  if (refusal && resident::shares_pay(sizes, c.needs_grad)) {
+    sizes.keys = resident::kShareKeys;
+    refusal = few_keys_refusal(c.device.gpu, sizes, c.needs_grad);
+  }
+  return words(refusal);
 }
 
 Tensor attend_resident(const AttentionInputs& in) {
@@ -62,24 +104,28 @@ Tensor attend_resident(const AttentionInputs& in) {
 }
 
 std::string attend_narrow_refusal(const AttentionCase& c) {
-  if (!c.device.is_cuda()) return "needs the GPU, the tensors are on " + c.device.str();
+  if (const std::string refusal = on_gpu_refusal(c); !refusal.empty()) return refusal;
   if (c.dropout) return "does not drop attention weights";
   if (c.needs_grad) return "has no gradients";
   if (c.masked) return "does not take masks of keys";
   if (c.qk_channels != c.v_channels) return "needs as many channels of keys as of values";
-  return cuda_narrow_refusal(c);
+  if (const std::string refusal = of_16_bits_refusal(c); !refusal.empty()) return refusal;
+  if (const char* refusal = narrow_heads_refusal(c.device.gpu, sizes_of(c))) return refusal;
+  return narrow_heads_pay(c.device.gpu, sizes_of(c))
+             ? ""
+             : "needs queries and heads for most multiprocessors";
 }
 
 Tensor attend_narrow(const AttentionInputs& in) { return cuda_attend_narrow(in); }
 
 std::string attend_blocks_refusal(const AttentionCase& c) {
-  if (!c.device.is_cuda()) return "needs the GPU, the tensors are on " + c.device.str();
+  if (const std::string refusal = on_gpu_refusal(c); !refusal.empty()) return refusal;
   if (std::max(c.qk_channels, c.v_channels) <= kMostLibraryChannels) {
     return fmt::format("is for heads of more than {} channels", kMostLibraryChannels);
   }
   if (c.dropout) return "does not drop attention weights";
-  if (!cuda_scores_take(c.dtype)) return "has no kernel for this dtype, or was built without CUDA";
-  return "";
+  if (!c.device.gpu.has_kernels) return kNoKernels;
+  return score_blocks_take(c.dtype) ? "" : "has no kernel for this dtype";
 }
 
 static AttentionResult forward_in_blocks(const AttentionInputs& in) {

@@ -13,8 +13,13 @@ namespace {
 
 int blocks_of(int rows, int each) { return (rows + each - 1) / each; }
 
-int works_of(const NarrowAttention& a) {
-  return blocks_of(a.queries, kBlockQueries) * a.heads * a.batch;
+HeadSizes sizes_of(const NarrowAttention& a) {
+  return {.batch = a.batch,
+          .heads = a.heads,
+          .queries = a.queries,
+          .keys = a.keys,
+          .qk_channels = a.channels,
+          .v_channels = a.channels};
 }
 
 template <typename T, int C>
@@ -23,7 +28,7 @@ cudaError_t start(const NarrowAttention& a, cudaStream_t stream) {
                        .a = a,
                        .scale_log2 = a.scale * std::numbers::log2e_v<float>,
                        .query_blocks = blocks_of(a.queries, kBlockQueries),
-                       .works = works_of(a),
+                       .works = static_cast<int>(works_of(sizes_of(a))),
                        .tiles = blocks_of(a.keys, kTileKeys)};
   const cudaError_t error = make_maps(a, kGroupQueries, kTileKeys, &args.maps);
   if (error != cudaSuccess) return error;
@@ -42,20 +47,16 @@ cudaError_t start(const NarrowAttention& a, cudaStream_t stream) {
 
 const char* attention_narrow_refusal(const NarrowAttention& a) {
   using namespace narrow;
-  constexpr int kLeastKeys = 512;
   static_assert(kLeastKeys >= kTilesAhead<NarrowTile<__half, 32>> * kTileKeys);
-  if (!is_hopper()) return "needs a GPU of sm_90";
-  if (a.channels != 32 && a.channels != 64) return "is for heads of 32 or 64 channels";
-  if (a.keys < kLeastKeys) return "needs at least 512 keys";
-  return nullptr;
+  return narrow_heads_refusal(current_gpu(), sizes_of(a));
 }
 
 bool attention_narrow_pays(const NarrowAttention& a) {
-  return 4 * narrow::works_of(a) >= 3 * device_attribute(cudaDevAttrMultiProcessorCount);
+  return narrow_heads_pay(current_gpu(), narrow::sizes_of(a));
 }
 
 cudaError_t attention_narrow(const NarrowAttention& a, cudaStream_t stream) {
-  if (narrow::works_of(a) == 0) return cudaSuccess;
+  if (narrow::works_of(narrow::sizes_of(a)) == 0) return cudaSuccess;
   return a.bfloat16 ? narrow::start<__nv_bfloat16>(a, stream) : narrow::start<__half>(a, stream);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "perceiver/kernels/attention/gpu_limits.h"
 #include "perceiver/kernels/attention/narrow_heads_sm90_maps.h"
 #include "perceiver/kernels/cuda/matrix_product.h"
 #include "perceiver/kernels/cuda/tma.h"
@@ -13,7 +14,8 @@ namespace perceiver::narrow {
 // Four warpgroups are all that a multiprocessor's registers hold at 128 a thread. No warp is left
 // over to fetch: a thread of the first does it between its products.
 inline constexpr int kWarpgroups = 4, kThreads = 128 * kWarpgroups;
-inline constexpr int kGroupQueries = 64, kBlockQueries = kWarpgroups * kGroupQueries;
+inline constexpr int kGroupQueries = 64;
+static_assert(kBlockQueries == kWarpgroups * kGroupQueries);
 
 // Keys come 128 at a time.
 inline constexpr int kTileKeys = 128;

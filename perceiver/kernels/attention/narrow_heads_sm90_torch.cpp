@@ -8,7 +8,6 @@
 
 #include <cmath>
 
-#include "perceiver/core/error.h"
 #include "perceiver/kernels/attention/head_views.h"
 #include "perceiver/kernels/attention/narrow_heads_sm90.h"
 #include "perceiver/kernels/cuda/device.h"
@@ -21,22 +20,6 @@ static Tensor mapped(const Tensor& x) {
     if (x.size(i) > 1 && x.stride(i) == 0) return x.contiguous();
   }
   return aligned(x);
-}
-
-std::string cuda_narrow_refusal(const AttentionCase& c) {
-  if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
-    return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
-  }
-  if (c10::cuda::device_count() == 0) return kNoGpu;
-  const c10::cuda::CUDAGuard guard(c.device);
-  const NarrowAttention sizes = {.bfloat16 = c.dtype == at::kBFloat16,
-                                 .batch = static_cast<int>(c.batch),
-                                 .heads = static_cast<int>(c.heads),
-                                 .queries = static_cast<int>(c.queries),
-                                 .keys = static_cast<int>(c.keys),
-                                 .channels = static_cast<int>(c.qk_channels)};
-  if (const char* refusal = attention_narrow_refusal(sizes)) return refusal;
-  return attention_narrow_pays(sizes) ? "" : "needs queries and heads for most multiprocessors";
 }
 
 Tensor cuda_attend_narrow(const AttentionInputs& in) {

@@ -2,13 +2,10 @@
 // refuses.
 #pragma once
 
-#include <string>
-
 #include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
 
-std::string cuda_narrow_refusal(const AttentionCase& c);
 Tensor cuda_attend_narrow(const AttentionInputs& inputs);
 
 }  // namespace perceiver

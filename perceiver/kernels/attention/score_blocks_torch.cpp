@@ -12,12 +12,8 @@
 
 namespace perceiver {
 
-bool cuda_scores_take(at::ScalarType dtype) {
-  return dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kHalf;
-}
-
 bool cuda_scores_take(const Tensor& scores) {
-  return scores.is_cuda() && scores.is_contiguous() && cuda_scores_take(scores.scalar_type());
+  return scores.is_cuda() && scores.is_contiguous() && score_blocks_take(scores.scalar_type());
 }
 
 // `mask`, without gaps, has to live as long as the block is used.

@@ -8,7 +8,9 @@ namespace perceiver {
 
 // Scores [B, H, N, M] without gaps, masked by kv_mask [B, M] or not at all; log_sum [B, H, N].
 bool cuda_scores_take(const Tensor& scores);
-bool cuda_scores_take(at::ScalarType dtype);  // on a GPU
+inline bool score_blocks_take(at::ScalarType dtype) {
+  return dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kHalf;
+}
 // scores become softmax(scale * scores) -> log_sum
 Tensor cuda_softmax(const Tensor& scores, const Tensor& kv_mask, double scale);
 // scores become the same again, from their log_sum

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "perceiver/kernels/attention/attention_kernels.h"
+#include "perceiver/kernels/attention/gpu_limits.h"
 #include "perceiver/kernels/attention/query_blocks.h"
 #include "perceiver/kernels/attention/wide_heads_sm90_torch.h"
 
@@ -51,18 +53,7 @@ int64_t channels_at_once(int64_t channels) {
 std::string wide_refusal(const AttentionCase& c) {
   AttentionCase at_once = c;
   at_once.v_channels = std::min(channels_at_once(c.v_channels), c.v_channels);
-  return cuda_hopper_refusal(at_once);
-}
-
-std::string_view wide_name(const Tensor& q, const Tensor& k, const Tensor& v) {
-  const AttentionCase c{.device = q.device(),
-                        .dtype = q.scalar_type(),
-                        .batch = q.size(0),
-                        .queries = q.size(1),
-                        .keys = k.size(1),
-                        .qk_channels = q.size(2),
-                        .v_channels = v.size(2)};
-  return wide_refusal(c).empty() ? kWide : kWideBlocks;
+  return wide_heads_refusal(at_once);
 }
 
 int64_t wide_block_scores(const AttentionCase& c) {
@@ -70,14 +61,14 @@ int64_t wide_block_scores(const AttentionCase& c) {
 }
 
 Tensor attend_wide(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
-                   double scale) {
+                   const WideAttention& how) {
   const int64_t channels = v.size(2), some = channels_at_once(channels);
-  if (wide_name(q, k, v) == kWideBlocks) return attend_in_blocks(q, k, v, kv_mask, scale);
+  if (how.kernel == kWideBlocks) return attend_in_blocks(q, k, v, kv_mask, how.scale);
   const Tensor out = at::empty({q.size(0), q.size(1), padded_channels(channels)}, q.options());
   for (int64_t begin = 0; begin < channels; begin += some) {
     const int64_t count = std::min(some, channels - begin);
     cuda_attend_hopper_into(out.narrow(2, begin, padded_channels(count)), q, k,
-                            v.narrow(2, begin, count), kv_mask, scale, /*log_sum=*/nullptr);
+                            v.narrow(2, begin, count), kv_mask, how.scale, /*log_sum=*/nullptr);
   }
   return out;
 }

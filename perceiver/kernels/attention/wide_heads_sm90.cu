@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "perceiver/kernels/attention/gpu_limits.h"
 #include "perceiver/kernels/attention/wide_heads_sm90.h"
 #include "perceiver/kernels/attention/wide_heads_sm90_kernel.h"
 #include "perceiver/kernels/attention/wide_heads_sm90_sum.h"
@@ -86,14 +87,14 @@ cudaError_t start(const HopperAttention& a, const KernelArguments& args, cudaStr
 
 const char* attention_hopper_refusal(const HopperAttention& a) {
   using hopper::rows_are_aligned;
-  constexpr int64_t kMost = int64_t{1} << 30;
-  if (!is_hopper()) return "needs a GPU of compute capability 9.0";
-  static_assert(hopper::kMostChannels == 328 && hopper::kMostSplits == 32, "and the words below");
-  if (std::min(a.qk_channels, a.v_channels) < 1 || std::max(a.qk_channels, a.v_channels) > 328) {
-    return "takes heads of at most 328 channels";
+  static_assert(hopper::kMostChannels == kMostHopperChannels && hopper::kMostSplits == 32);
+  if (const char* refusal = wide_heads_refusal(current_gpu(), {.batch = a.batch,
+                                                               .queries = a.queries,
+                                                               .keys = a.keys,
+                                                               .qk_channels = a.qk_channels,
+                                                               .v_channels = a.v_channels})) {
+    return refusal;
   }
-  if (a.batch < 1 || a.queries < 1 || a.keys < 1) return "needs a query and a key";
-  if (a.queries > kMost || a.keys > kMost || a.batch > 65535) return "has 32-bit indices";
   if (a.splits < 0 || a.splits > 32) return "splits keys in at most 32";
   if (!(a.scale > 0.0f)) return "needs a positive scale";
   if (!rows_are_aligned(a.q, a.q_row, a.q_batch) || !rows_are_aligned(a.k, a.k_row, a.k_batch) ||

@@ -2,19 +2,14 @@
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAException.h>
-#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
-#include "perceiver/core/error.h"
 #include "perceiver/kernels/attention/wide_attention.h"
 #include "perceiver/kernels/attention/wide_heads_sm90.h"
 #include "perceiver/kernels/attention/wide_heads_sm90_tile.h"
-#include "perceiver/kernels/cuda/device.h"
 
 namespace perceiver {
-
-static_assert(kMostHopperChannels == hopper::kMostChannels);
 
 namespace {
 
@@ -38,23 +33,6 @@ HopperAttention hopper_case(const Tensor& q, const Tensor& k, const Tensor& v) {
 }
 
 }  // namespace
-
-std::string cuda_hopper_refusal(const AttentionCase& c) {
-  if (!c.device.is_cuda()) return "needs the GPU, the tensors are on " + c.device.str();
-  if (c.dtype != at::kBFloat16 && c.dtype != at::kHalf) {
-    return fmt::format("needs bfloat16 or float16, got {}", toString(c.dtype));
-  }
-  if (c10::cuda::device_count() == 0) return kNoGpu;
-  const c10::cuda::CUDAGuard guard(c.device);
-  HopperAttention a;
-  a.bfloat16 = c.dtype == at::kBFloat16;
-  a.batch = c.batch * c.heads, a.queries = c.queries, a.keys = c.keys;
-  a.qk_channels = c.qk_channels, a.v_channels = c.v_channels;
-  a.q_row = a.k_row = padded_channels(c.qk_channels);
-  a.v_row = a.out_row = padded_channels(c.v_channels);
-  const char* refusal = attention_hopper_refusal(a);
-  return refusal ? refusal : "";
-}
 
 Tensor cuda_attend_hopper(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& kv_mask,
                           double scale, Tensor* log_sum) {

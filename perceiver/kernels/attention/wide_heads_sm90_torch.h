@@ -1,18 +1,10 @@
-// The kernel of wide_heads_sm90.h as a function of tensors. In a program built without it, it
-// refuses.
+// The kernel of wide_heads_sm90.h as a function of tensors, whose rows start on 16 bytes. In a
+// program built without it, it refuses.
 #pragma once
 
-#include <string>
-
 #include "perceiver/core/tensor.h"
-#include "perceiver/kernels/attention/attention.h"
 
 namespace perceiver {
-
-constexpr int64_t kMostHopperChannels = 328;  // of keys, and of values, that a wide head may have
-
-// Why the kernel of wide heads cannot take the case; empty when it can. Rows start on 16 bytes.
-std::string cuda_hopper_refusal(const AttentionCase& c);
 
 // kv_mask [B, M] or undefined -> [B, N, V rounded up to 8]; where `log_sum` is given it becomes
 // the log_sum of AttentionResult (backward.h), [B, N].

@@ -2,15 +2,20 @@
 
 #include <cuda_runtime_api.h>
 
+#include "perceiver/kernels/gpu.h"
+
 namespace perceiver {
 
-inline constexpr const char* kNoGpu = "there is no GPU here";  // a refusal
+// Of a device; 0 where there is none.
+inline int device_attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+}
 
 // Of the current device; 0 where there is none.
 inline int device_attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return 0;
-  return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+  int device = 0;
+  return cudaGetDevice(&device) == cudaSuccess ? device_attribute(which, device) : 0;
 }
 
 // Bytes of shared memory that a block can have, on Hopper.
@@ -20,6 +25,20 @@ inline constexpr unsigned kMostSharedOfHopper = 232448;
 inline bool is_hopper() {
   return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 &&
          device_attribute(cudaDevAttrComputeCapabilityMinor) == 0;
+}
+
+// But for the memory, which takes longer to find out.
+inline Gpu gpu_of(int device) {
+  return {.compute_capability = 10 * device_attribute(cudaDevAttrComputeCapabilityMajor, device) +
+                                device_attribute(cudaDevAttrComputeCapabilityMinor, device),
+          .multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount, device),
+          .shared_memory = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          .has_kernels = true};
+}
+
+inline Gpu current_gpu() {
+  int device = 0;
+  return cudaGetDevice(&device) == cudaSuccess ? gpu_of(device) : Gpu{.has_kernels = true};
 }
 
 }  // namespace perceiver

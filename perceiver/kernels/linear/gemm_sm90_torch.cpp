@@ -8,16 +8,14 @@
 #include "perceiver/kernels/cuda/device.h"
 #include "perceiver/kernels/linear/cublaslt_torch.h"
 #include "perceiver/kernels/linear/gemm_sm90.h"
+#include "perceiver/kernels/linear/product_limits.h"
 #include "perceiver/kernels/linear/product_rows.h"
 
 namespace perceiver {
 namespace {
 
-// Results of about one tile for each multiprocessor. With more the passes that are saved weigh
-// less, and large products are a matter of what the GPU may draw: cuBLASLt's do with less power.
 bool is_small(const Product& p) {
-  constexpr int64_t kTile = 128 * 64, kProcessors = 132;
-  return p.x.numel() / p.x.size(-1) * p.weight.size(0) <= kTile * kProcessors;
+  return product_is_small(p.x.numel() / p.x.size(-1), p.weight.size(0));
 }
 
 // All but what is special to a kind of product.

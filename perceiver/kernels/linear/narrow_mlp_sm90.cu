@@ -90,12 +90,6 @@ cudaError_t start_for(const NarrowMlp& p, cudaStream_t stream) {
 }  // namespace
 }  // namespace hopper
 
-bool narrow_mlp_takes(const NarrowMlpSizes& s) {
-  return s.in >= 8 && s.in <= hopper::kMlpChannels && s.in % 8 == 0 && s.channels >= 1 &&
-         s.channels <= s.in && s.hidden >= 1 && s.hidden <= hopper::kMlpHidden && s.out >= 1 &&
-         s.out <= hopper::kMostMlpOutputs;
-}
-
 int64_t narrow_mlp_packed_bytes(int64_t out) {
   return hopper::with_outputs(
       out, [](auto outputs) { return int64_t{hopper::MlpNarrow<outputs()>::kEnd}; });

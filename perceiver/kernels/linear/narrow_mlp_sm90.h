@@ -6,16 +6,9 @@
 
 #include <cstdint>
 
+#include "perceiver/kernels/linear/product_limits.h"
+
 namespace perceiver {
-
-struct NarrowMlpSizes {
-  int64_t in;        // channels of a row as stored
-  int64_t channels;  // of these, the first ones: LayerNorm is over them
-  int64_t hidden, out;
-};
-
-// Whether there is a kernel for them: all weights have to fit a multiprocessor's shared memory.
-bool narrow_mlp_takes(const NarrowMlpSizes& sizes);
 
 // In the dtype of the rows. LayerNorm's scale and offset are part of `widen` and its bias.
 struct NarrowMlpWeights {

@@ -5,12 +5,9 @@
 #include <cstdint>
 
 #include "perceiver/kernels/cuda/device.h"
+#include "perceiver/kernels/linear/product_limits.h"
 
 namespace perceiver::hopper {
-
-// Optical flow's decoder has 322 channels, which are stored as 328. All weights of the first layer
-// stay in a block's shared memory, so its rows can go through registers alone.
-constexpr int kMlpChannels = 328, kMlpHidden = 328;
 
 // A thread has eight neighbouring channels of each 32, which are two steps of the product's inner
 // dimension. The last eight channels are half a step; the other half makes up for LayerNorm.
@@ -54,7 +51,6 @@ struct MlpNarrow {
   static constexpr uint32_t kEnd = kBiasAt + (4 * kOutputs + 15) / 16 * 16;
 };
 
-constexpr int kMostMlpOutputs = 8;
 constexpr int outputs_of_kernel(int64_t out) { return out <= 2 ? 2 : kMostMlpOutputs; }
 
 // Two warpgroups take turns with the tensor cores, a tile of 64 rows each.

@@ -6,6 +6,9 @@
 
 namespace perceiver {
 
+// What a row can have for those kernels.
+constexpr int64_t kMostTrainingChannels = 4096;
+
 // Whether rows of x can be taken by kernels of our own, on the way to and from products in `dtype`.
 bool training_rows_are_fused(const Tensor& x, at::ScalarType dtype);
 

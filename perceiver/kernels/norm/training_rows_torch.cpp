@@ -8,6 +8,9 @@
 #include "perceiver/kernels/norm/training_kernels.h"
 
 namespace perceiver {
+
+static_assert(kMaxTrainingChannels == kMostTrainingChannels);
+
 namespace {
 
 CudaDtype cuda_dtype(const Tensor& x) {

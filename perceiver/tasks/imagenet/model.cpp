@@ -176,6 +176,9 @@ ModelSummary ImageNetImpl::summary() const {
                       .parameters = num_parameters(*position_projection_),
                       .flops = position_projection_->flops(m)}});
   }
+  // Positions of a grid are not stored; learned ones and the content are put side by side.
+  const bool stored = config_.input == ImageInput::kLearned;
+  s.made_inputs = m * (stored ? 2 * input_channels_ : content_channels(config_));
   s.add("encoder.", encoder_->parts(m));
   class_decoder_.add_to(s);
   return s;

@@ -273,6 +273,10 @@ ModelSummary MultimodalImpl::summary(const ModalitySizes& num_queries) const {
                  .queries = ArraySize{o, query_padding_->channels()},
                  .outputs = {o, config_.output_channels}};
   s.compression = compression(s.inputs, *s.latents);
+  // Pictures with their positions, all modalities padded, and the same one behind the other.
+  const int64_t picture = num_inputs().at("image");
+  s.made_inputs = 2 * m * s.inputs.channels +
+                  picture * (config_.patch.pixels() * kColours + image_position_.channels());
   if (sound_.audio == AudioInput::kMel) {
     s.add("input.", {{.name = "mel_filterbank", .flops = sound_.flops()}});
   }
@@ -281,8 +285,8 @@ ModelSummary MultimodalImpl::summary(const ModalitySizes& num_queries) const {
   s.add("query.", {{.name = "label", .parameters = num_parameters(*label_query_)},
                    {.name = "padding", .parameters = num_parameters(*query_padding_)}});
   s.add("", perceiver_->parts(m, o));
-  if (const auto pixels = grids_.at("image")->inference()) {  // nearly all queries
-    std::ranges::find(s.parts, "decoder.cross_attend", &Part::name)->inference = pixels;
+  if (const auto pixels = grids_.at("image")->shape()) {  // nearly all queries
+    std::ranges::find(s.parts, "decoder.cross_attend", &Part::name)->shape = pixels;
   }
   for (const auto& [name, head] : heads_) {
     s.add("heads.", {{.name = name,

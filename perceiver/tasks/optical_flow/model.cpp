@@ -219,6 +219,8 @@ ModelSummary OpticalFlowImpl::summary() const {
     s.add("input.",
           {{.name = "patch", .parameters = num_parameters(*patch_), .flops = patch_->flops(m)}});
   }
+  // Positions are not stored. Neighbourhoods are, twice, and both frames' behind each other.
+  s.made_inputs = m * (config_.patch_channels + (conv ? 0 : 3 * patch_->weight.size(1)));
   s.add("", perceiver_->parts(m, o));
   if (conv) s.add("upsample.", upsample_->parts(o));
   return s;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "perceiver/core/error.h"
+#include "perceiver/model/memory_plan.h"
 
 namespace perceiver {
 namespace {
@@ -40,14 +41,14 @@ Tensor cut(const Tensor& x, TileCorner corner, int64_t height, int64_t width) {
 }
 
 // Values that the plan does not count: scores, where what computes an attention holds them.
-int64_t most_scores_held(const ModelSummary& summary, const AttentionCase& place, int64_t slice) {
+int64_t most_scores_held(const ModelSummary& summary, const AttendPlace& place, int64_t slice) {
   int64_t most = 0;
-  for (const Part& part : summary.parts) {
+  for (Part part : summary.parts) {
     if (!part.attention) continue;
-    AttentionCase c = *part.attention;
-    c.device = place.device, c.batch = place.batch;
-    if (part.name.starts_with("decoder")) c.queries = std::min(slice, c.queries);
-    most = std::max(most, scores_held(c, choose_attention(part, place).name));
+    if (part.name.starts_with("decoder")) {
+      part.attention->queries = std::min(slice, part.attention->queries);
+    }
+    most = std::max(most, scores_held(plan_attend(part, place)));
   }
   return most;
 }
@@ -111,9 +112,9 @@ int64_t tiles_at_once(const OpticalFlowImpl& model, at::Device device, int64_t f
   const auto value_bytes = static_cast<int64_t>(weight.element_size());
   const int64_t slice = model.decode_slice(device);
   const auto needed = [&](int64_t tiles) {
-    const MemoryPlan plan = plan_memory(summary, tiles, value_bytes, slice);
-    const AttentionCase place{.device = device, .dtype = weight.scalar_type(), .batch = tiles};
-    return plan.peak() - plan.weights + value_bytes * most_scores_held(summary, place, slice);
+    const AttendPlace place{.device = device, .dtype = weight.scalar_type(), .batch = tiles};
+    return plan_memory(summary, place, slice).of_pass() +
+           value_bytes * most_scores_held(summary, place, slice);
   };
   if (needed(1) > free_bytes) {
     constexpr double kMebibyte = 1 << 20;

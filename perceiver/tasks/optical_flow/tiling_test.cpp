@@ -287,7 +287,7 @@ TEST(TilesAtOnce, CountTheScoresThatAreHeld) {
 
 TEST(TilesAtOnce, OneThatDoesNotFitIsAnError) {
   EXPECT_EQ(error_of([&] { tiles_at_once(*wide_model(), at::kCPU, int64_t{20} << 20); }),
-            "too little memory: a tile of 496 x 368 needs about 72 MiB, 20 MiB are free");
+            "too little memory: a tile of 496 x 368 needs about 122 MiB, 20 MiB are free");
 }
 
 }  // namespace
