@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "perceiver/weights/safetensors.h"
@@ -60,6 +61,55 @@ TEST_F(CliInspect, ReadsDeepMindsCheckpoints) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find(", float32, "), std::string::npos) << result.out;
   EXPECT_TRUE(result.out.ends_with(", all there\n")) << result.out;
+}
+
+// Nothing of the environment's models: the weights are not here, and there may be no GPU.
+const std::string kNoModels = "PERCEIVER_MODELS= HF_HUB_CACHE=/nowhere";
+
+TEST_F(CliInspect, AReleasedModelIsKnownWithoutItsWeights) {
+  const std::string flow = "inspect deepmind/optical-flow-perceiver --dtype bfloat16 --device ";
+  const Result result = run(flow + "h200", kNoModels);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("device   an H200, assumed: sm_90, 132 multiprocessors, "))
+      << result.out;
+  EXPECT_NE(result.out.find("\nweights: not on this machine; save config.json and "
+                            "pytorch_model.bin (or model.safetensors) of "
+                            "https://huggingface.co/deepmind/optical-flow-perceiver in a folder"),
+            std::string::npos)
+      << result.out;
+  const Json json = Json::parse(run(flow + "cuda --json", kNoModels).out);
+  EXPECT_EQ(json["weights_here"], false);
+  EXPECT_EQ(json["parameters"], 41'057'134);
+  EXPECT_EQ(json["origin"], "huggingface");
+  std::map<std::string, std::string> kernels;
+  for (const Json& part : json["parts"]) {
+    if (part.contains("attention")) kernels[part["name"]] = part["attention"]["kernel"];
+  }
+  if (json["device"]["assumed"]) {
+    EXPECT_EQ(kernels.at("encoder.cross_attend"), "wide");
+    EXPECT_EQ(kernels.at("encoder.self_attend_0"), "narrow");
+    EXPECT_EQ(kernels.at("decoder.cross_attend"), "wide");
+  }
+}
+
+TEST_F(CliInspect, PlansForDevicesThatAreNotHere) {
+  const auto encoder = [](const std::string& device) {
+    const Json json = Json::parse(run("inspect --dtype bfloat16 --json " +
+                                      config("flow_patches.toml") + " --device " + device)
+                                      .out);
+    EXPECT_TRUE(json["device"]["assumed"]);
+    for (const Json& part : json["parts"]) {
+      if (part["name"] == "encoder.cross_attend") return part["attention"];
+    }
+    return Json();
+  };
+  EXPECT_EQ(encoder("sm_80")["kernel"], "wide_blocks");
+  EXPECT_EQ(encoder("a100")["refusals"],
+            Json::array({"wide: needs a GPU of compute capability 9.0"}));
+  EXPECT_EQ(encoder("h100")["form"], "keys absorbed");
+  EXPECT_EQ(encoder("amx")["kernel"], "streamed");
+  EXPECT_EQ(encoder("avx2")["form"], "module");  // it has no arithmetic of bfloat16
+  EXPECT_EQ(encoder("avx2")["kernel"], "tiled");
 }
 
 TEST_F(CliInspect, AConfigHasNoWeights) {
