@@ -1,12 +1,11 @@
 // full_size CONFIG MOST_GIB: a forward pass of one example at the paper's size, with random
 // weights. Fails unless the outputs are finite and of the promised shape, and peak memory stays
-// under the limit and is what was planned. A program, not a test case: peak memory belongs to a
+// under the limit and what was planned. A program, not a test case: peak memory belongs to a
 // process.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 
 #include "perceiver/core/error.h"
@@ -46,8 +45,8 @@ int main(int argc, char** argv) {
       outputs.dim() == 3 ? outputs.size(1) == promised.index : outputs.size(1) > promised.index;
   if (outputs.size(0) != 1 || !all) return fmt::print("wrong number of outputs\n"), 1;
   if (peak > most) return fmt::print("more than {} GiB\n", most), 1;
-  // `perceiver bench` is the measure (bench/results/memory_cpu.md), within 15 %; this program is
-  // smaller, and what the allocator keeps varies.
-  if (std::abs(planned / peak - 1) > 0.25) return fmt::print("not as planned\n"), 1;
+  // The plan is of what `perceiver bench` measures over several passes
+  // (bench/results/memory_cpu.md); the first one leaves less behind.
+  if (peak > 1.2 * planned) return fmt::print("more than planned\n"), 1;
   return 0;
 }
