@@ -188,6 +188,15 @@ std::vector<std::string> entity_types(const StarCraftDataConfig& config, const E
   return types;
 }
 
+EntityView seen_by(const Player& self, const GameState& state, std::vector<int64_t> entities) {
+  EntityView view{std::vector<int64_t>(state.types.size(), kNobody), std::move(entities)};
+  for (const int64_t i : view.order) view.owners[i] = owner_of(state, state.owners[i], self);
+  std::ranges::stable_sort(view.order, {}, [&](int64_t i) {
+    return view.owners[i] == kNobody ? static_cast<int64_t>(kNumEntityOwners) : view.owners[i];
+  });
+  return view;
+}
+
 EntityDataset::EntityDataset(EntityStates states, const std::vector<std::string>& types,
                              const StarCraftDataConfig& config, const EntityConfig& model,
                              Unreadable unreadable)
@@ -216,12 +225,8 @@ Example EntityDataset::get(int64_t index, Rng& rng) const {
   const GameState& state = states_[index];
   if (!state.error.empty()) throw Error(state.error);
   const Player self = drawn_player(state, rng);
-  std::vector<int64_t> order = drawn_entities(state, config_.augment.dropped, rng);
-  std::vector<int64_t> owners(state.types.size());
-  for (const int64_t i : order) owners[i] = owner_of(state, state.owners[i], self);
-  std::ranges::stable_sort(order, {}, [&](int64_t i) {
-    return owners[i] == kNobody ? static_cast<int64_t>(kNumEntityOwners) : owners[i];
-  });
+  const auto [owners, order] =
+      seen_by(self, state, drawn_entities(state, config_.augment.dropped, rng));
   const int64_t slots = model_.num_entities, scalars = std::ssize(model_.features);
   const int64_t count = std::min(slots, std::ssize(order));
   const bool hides = config_.objectives.masked_type > 0.0;

@@ -67,6 +67,14 @@ EntityStates starcraft_split(const StarCraftDataConfig& config, const EntityConf
 std::vector<std::string> entity_types(const StarCraftDataConfig& config, const EntityConfig& model,
                                       const std::vector<std::string>& known, Unreadable unreadable);
 
+// Entities of a state as one of its players sees them.
+struct EntityView {
+  std::vector<int64_t> owners;  // of each entity of the state: EntityOwner
+  std::vector<int64_t> order;   // own ones first, then allies', enemies' and nobody's
+};
+// Of some of them, each in the order of the file.
+EntityView seen_by(const Player& self, const GameState& state, std::vector<int64_t> entities);
+
 // Examples as objectives.h says, each seen by one of the players, drawn by chance. Where there are
 // more entities than slots, own ones come first, then allies', enemies' and nobody's, each in the
 // order of the file; what is left over is dropped.
