@@ -61,7 +61,7 @@ class DecoderImpl : public torch::nn::Module {
  private:
   CrossAttend cross_attend_{nullptr};
   Linear output_{nullptr};
-  PackedCache packed_;  // of the attend and its output layer together
+  OutputForms forms_;
 };
 TORCH_MODULE(Decoder);
 

@@ -1,14 +1,13 @@
-// QKV attention and the attention modules made of it (paper, App. E.1).
+// QKV attention and the attention modules made of it (paper, App. E.1): the definition, which
+// attend_forms.h computes in faster forms.
 #pragma once
 
 #include "perceiver/kernels/attention/attention.h"
-#include "perceiver/nn/array.h"
+#include "perceiver/nn/attend_forms.h"
 #include "perceiver/nn/attend_plan.h"
 #include "perceiver/nn/attention_config.h"
-#include "perceiver/nn/fused.h"
 #include "perceiver/nn/layers.h"
 #include "perceiver/nn/mlp.h"
-#include "perceiver/nn/packed.h"
 
 namespace perceiver {
 
@@ -49,26 +48,25 @@ class CrossAttendImpl : public torch::nn::Module {
   CrossAttendImpl(int64_t q_channels, int64_t kv_channels, const AttendConfig& config,
                   const Semantics& semantics = {});
 
-  // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D]
-  Tensor forward(const Array& x_q, const Array& x_kv, const AttendMasks& masks = {});
+  // x_q [B, N, D], x_kv [B, M, C] -> [B, N, D], in the form that is planned
+  Tensor forward(const Array& x_q, const Array& x_kv, const AttendMasks& masks = {}) {
+    return forms_.cross(*this, x_q, x_kv, masks);
+  }
+  Tensor define(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks);  // by Eq. 4-6
 
   AttentionCase attention_case(int64_t queries, int64_t keys) const;
   int64_t flops(int64_t queries, int64_t keys) const;
   AttendParts parts() const;
+  bool drops() const;  // anything, now; the forms but the definition cannot
+  const QkvAttention& attention() const { return attention_; }
 
  private:
-  bool drops() const { return attention_->drops() || (is_training() && dropout_ > 0.0); }
-  std::shared_ptr<PackedAttend> packed();  // null where there is none now
-  Tensor forward_plain(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks);
-  Tensor forward_fused(const Tensor& x_q, const Tensor& x_kv, const AttendMasks& masks,
-                       at::ScalarType dtype);
-
   bool query_residual_;
   double dropout_;
   LayerNorm norm_q_{nullptr}, norm_kv_{nullptr}, norm_mlp_{nullptr};
   QkvAttention attention_{nullptr};
   Mlp mlp_{nullptr};
-  PackedCache packed_;
+  AttendForms forms_;
 };
 TORCH_MODULE(CrossAttend);
 
@@ -77,31 +75,24 @@ class SelfAttendImpl : public torch::nn::Module {
  public:
   SelfAttendImpl(int64_t channels, const AttendConfig& config, const Semantics& semantics = {});
 
-  Tensor forward(const Tensor& x);  // [B, N, D] -> [B, N, D]
-
-  // The training form (nn/fused.h), whose result is left for the next norm to add up.
-  Residual forward_fused(const Residual& x, at::ScalarType dtype);
-  // The inference form (nn/packed.h) where there is one now, whose result comes with what the next
-  // norm needs.
-  MeasuredRows forward_packed(const MeasuredRows& x);
-  bool drops() const;  // anything, now; the forms but the module's own cannot
+  // z [B, N, D] -> [B, N, D], in the form that is planned
+  Tensor forward(const Tensor& z) { return forms_.self(*this, z); }
+  Tensor define(const Tensor& z);  // by Eq. 4-6
 
   AttentionCase attention_case(int64_t elements) const;
   int64_t flops(int64_t elements) const;
   AttendParts parts() const;
+  bool drops() const;
+  const QkvAttention& attention() const { return attention_; }
+  AttendForms& forms() { return forms_; }
 
  private:
-  Tensor forward_plain(const Tensor& x);
-
   double dropout_;
   LayerNorm norm_{nullptr}, norm_mlp_{nullptr};
   QkvAttention attention_{nullptr};
   Mlp mlp_{nullptr};
-  PackedCache packed_;
+  AttendForms forms_;
 };
 TORCH_MODULE(SelfAttend);
-
-// One after another: z [B, N, D] -> [B, N, D]
-Tensor attend_in_turn(const std::vector<SelfAttend>& self_attends, const Tensor& z);
 
 }  // namespace perceiver

@@ -85,7 +85,7 @@ class FusedTest : public testing::TestWithParam<std::tuple<Case, Gelu>> {
     {
       const AutocastScope autocast(x_q.device().type(),
                                    x_q.scalar_type() == at::kFloat ? at::kBFloat16 : at::kFloat);
-      out = attend_in_turn(selfs, cross(x_q.expand({3, -1, -1}), x_kv, masks));
+      out = attended_in_turn(selfs, cross(x_q.expand({3, -1, -1}), x_kv, masks));
     }
     for (Tensor& p : parameters()) p.mutable_grad() = at::zeros_like(p);
     (out * wanted).sum().backward();
