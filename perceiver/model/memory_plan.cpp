@@ -75,19 +75,17 @@ MemoryPlan plan_memory(const ModelSummary& s, AttendPlace place, int64_t slice) 
     if (!part.attention) continue;
     if (is_of_decoder(part)) part.attention->queries = std::min(slice, part.attention->queries);
     const AttendPlan attend = plan_attend(part, place);
+    const bool packs = on_cpu && attend.way == AttendWay::kInference;
+    const int64_t all = is_of_decoder(part) ? output_values(s) : 0;
+    const int64_t held = packs ? held_on_cpu(attend, *part.shape) : held_elsewhere(part, s);
     int64_t& stage = stage_of(part, plan);
-    if (!on_cpu || attend.way != AttendWay::kInference) {
-      const int64_t all = is_of_decoder(part) ? output_values(s) : 0;
-      stage = std::max(stage, (all + held_elsewhere(part, s)) * of_example);
-      continue;
-    }
+    stage = std::max(stage, (all + held) * of_example + scores_held(attend) * bytes);
+    if (!packs) continue;
     // Products of weights are formed in float64, and rounded to float32 before they are packed.
     constexpr int64_t kWide = 8 + 4;
     plan.packed += part.parameters * bytes;
     plan.packing = std::max(plan.packing, part.parameters * kWide);
     plan.inputs = s.input_values() * of_example;
-    const int64_t all = is_of_decoder(part) ? output_values(s) : 0;
-    stage = std::max(stage, (all + held_on_cpu(attend, *part.shape)) * of_example);
   }
   return plan;
 }

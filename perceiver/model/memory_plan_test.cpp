@@ -68,6 +68,15 @@ TEST(MemoryPlan, GrowsWithTheBatchAndTheSliceAndNotTheWeights) {
   EXPECT_EQ(plan_memory(s, {}, 300).decode, plan_memory(s, {}, 1000).decode);
 }
 
+// 8 latents by 1,000 elements, and their softmax: Hopper's kernel streams them.
+TEST(MemoryPlan, CountsTheScoresThatAGpuHolds) {
+  const ModelSummary s = small_summary();
+  const auto encode = [&](std::string_view device) {
+    return plan_memory(s, {.device = assumed_hardware(device), .dtype = at::kBFloat16}, 100).encode;
+  };
+  EXPECT_EQ(encode("a100") - encode("h200"), 2 * 8 * 1000 * 2);
+}
+
 // Without tiles for the dtype the modules themselves compute, on stored and projected arrays.
 TEST(MemoryPlan, WithoutAnInferenceFormNothingIsPacked) {
   const MemoryPlan plan = plan_memory(small_summary(), {.dtype = at::kHalf}, 100);

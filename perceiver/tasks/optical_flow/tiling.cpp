@@ -40,19 +40,6 @@ Tensor cut(const Tensor& x, TileCorner corner, int64_t height, int64_t width) {
   return x.narrow(-2, corner.y, height).narrow(-1, corner.x, width);
 }
 
-// Values that the plan does not count: scores, where what computes an attention holds them.
-int64_t most_scores_held(const ModelSummary& summary, const AttendPlace& place, int64_t slice) {
-  int64_t most = 0;
-  for (Part part : summary.parts) {
-    if (!part.attention) continue;
-    if (part.name.starts_with("decoder")) {
-      part.attention->queries = std::min(slice, part.attention->queries);
-    }
-    most = std::max(most, scores_held(plan_attend(part, place)));
-  }
-  return most;
-}
-
 }  // namespace
 
 std::vector<int64_t> tile_starts(int64_t size, int64_t tile, TilePlacement placement,
@@ -109,12 +96,10 @@ int64_t tiles_at_once(const OpticalFlowImpl& model, at::Device device, int64_t f
   const OpticalFlowConfig& config = model.config();
   const ModelSummary summary = model.summary();
   const Tensor weight = model.parameters().front();
-  const auto value_bytes = static_cast<int64_t>(weight.element_size());
   const int64_t slice = model.decode_slice(device);
   const auto needed = [&](int64_t tiles) {
     const AttendPlace place{.device = device, .dtype = weight.scalar_type(), .batch = tiles};
-    return plan_memory(summary, place, slice).of_pass() +
-           value_bytes * most_scores_held(summary, place, slice);
+    return plan_memory(summary, place, slice).of_pass();
   };
   if (needed(1) > free_bytes) {
     constexpr double kMebibyte = 1 << 20;
