@@ -7,6 +7,7 @@
 #include <span>
 
 #include "cli/checks.h"
+#include "cli/classify_entities.h"
 #include "cli/classify_tasks.h"
 #include "cli/commands.h"
 #include "cli/live.h"
@@ -45,7 +46,7 @@ std::string text_of(const Classified& result, const Model& model, const Classify
 // The shipped one that classifies such inputs.
 std::string default_model(const ClassifyArgs& args) {
   const std::string model = shipped_model_for(args.inputs);
-  return model == "sound-mini" ? model : "image-mini";
+  return model == "sound-mini" || model == "entity-mini" ? model : "image-mini";
 }
 
 // This process's share of the work; null: all of it.
@@ -55,12 +56,12 @@ void classify_verb(ClassifyArgs args, Ranks* ranks) {
   if (!args.tasks.empty()) {
     if (ranks != nullptr)
       fail("--task asks of one text; several processes share files to classify");
-    return classify_tasks(session.model, {.inputs = args.inputs,
-                                          .tasks = args.tasks,
-                                          .pair = args.pair,
-                                          .lines = args.lines,
-                                          .json = args.json,
-                                          .jsonl = args.jsonl});
+    return classify_tasks(session.model,
+                          {args.inputs, args.tasks, args.pair, args.lines, args.json, args.jsonl});
+  }
+  if (task_name(session.model) == "starcraft") {
+    if (ranks != nullptr) fail("--ranks shares files; states of games are read by one process");
+    return classify_entities(session.model, {args.inputs, args.options.top, args.json, args.jsonl});
   }
   VerbHooks verb;
   note(classes_text(session.model));
@@ -106,6 +107,7 @@ void add_classify_command(CLI::App& app) {
                   "  perceiver classify photos/ -m deepmind/vision-perceiver-conv --jsonl\n"
                   "  perceiver classify photos/ --ranks 2\n"
                   "  perceiver classify /dev/video0\n"
+                  "  perceiver classify samples/entities.jsonl\n"
                   "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier\n"
                   "  perceiver classify --task sst2 \"a fine film\" -m runs/glue\n"
                   "  perceiver classify --task all \"It rains.\" --pair \"It is wet.\" -m "
@@ -136,7 +138,7 @@ void add_classify_command(CLI::App& app) {
   add_session_options(*command, args->session, "");
   command->get_option("--model")->required(false)->description(
       command->get_option("--model")->get_description() +
-      "; default: image-mini, of sounds sound-mini");
+      "; default: image-mini, of sounds sound-mini, of states of games entity-mini");
   add_rank_options(*command, args->ranks);
   command->callback([args] {
     SessionOptions& session = args->session;

@@ -131,8 +131,8 @@ void add_demo_command(CLI::App& app) {
   command->add_option("-o,--output", args->output, "Folder for pictures and files")
       ->capture_default_str();
   command->add_option("--models", args->models,
-                      "A folder with language-mini, image-mini, flow-mini, sound-mini or "
-                      "multimodal-mini; default: the shipped one");
+                      "A folder with language-mini, image-mini, flow-mini, sound-mini, "
+                      "entity-mini or multimodal-mini; default: the shipped one");
   command->add_flag("--json", args->json, "Print one JSON document");
   add_compute_options(*command, args->session);
   command->callback([args] { demo(*args); });

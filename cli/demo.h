@@ -33,6 +33,7 @@ DemoPart demo_words(Model& model, const std::filesystem::path& folder);
 DemoPart demo_pictures(Model& model, const std::filesystem::path& folder);
 DemoPart demo_motion(Model& model, const std::filesystem::path& folder);
 DemoPart demo_sounds(Model& model, const std::filesystem::path& folder);
+DemoPart demo_entities(Model& model, const std::filesystem::path& folder);
 DemoPart demo_clips(Model& model, const std::filesystem::path& folder);
 
 }  // namespace perceiver

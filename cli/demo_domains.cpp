@@ -21,8 +21,13 @@ static constexpr std::array kDomains = {
     DemoDomain{
         "sounds", "sound-mini", demo_sounds,
         "A voice made of formulas says a digit. The model, which has only ever heard people, "
-        "says which.",
-        "classify {}/digits/seven.wav"},
+        "says which; six of ten are right.",
+        "classify {}/digits/one.wav"},
+    DemoDomain{"entities", "entity-mini", demo_entities,
+               "A made-up opening of a game, two bases on a map. What a ring is was not said; the "
+               "model tells it from all others. It knows what is many, six of fourteen, and "
+               "takes single buildings for that, too.",
+               "classify {}/entities.jsonl"},
     DemoDomain{"clips", "multimodal-mini", demo_clips,
                "Pictures and sound went through one small array of numbers, and back. Left the "
                "original, right what came out.",

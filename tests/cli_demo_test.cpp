@@ -59,6 +59,22 @@ train_queries = { audio = 4, image = 7 }
 encoder = { num_latents = 6, latent_channels = 16, self_attends_per_block = 1 }
 )";
 
+constexpr const char* kSounds = R"(
+task = "audioset"
+[model]
+video = false
+num_frames = 25
+num_samples = 8000
+audio = "mel"
+mel = { samples_per_second = 8000, window_samples = 512, hop_samples = 400, num_energies = 8, high_hz = 4000.0 }
+energies_per_element = 8
+num_audio_bands = 3
+num_classes = 4
+several_labels = false
+query_channels = 16
+encoder = { num_latents = 6, latent_channels = 16, self_attends_per_block = 1 }
+)";
+
 class CliDemo : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -120,7 +136,8 @@ TEST_F(CliDemo, ShowsEveryDomainThatHasAModelAndNamesTheOthers) {
   const std::string program = std::string("  ") + std::getenv("PERCEIVER_PROGRAM");
   const std::string samples = fs::proximate(shipped("samples")).string();
   EXPECT_TRUE(result.out.ends_with(
-      "\nNot shown: sounds (no sound-mini), clips (no multimodal-mini)\n\n"
+      "\nNot shown: sounds (no sound-mini), entities (no entity-mini), clips (no "
+      "multimodal-mini)\n\n"
       "Next, on these samples or on what is yours:\n" +
       program + " fill \"She opened the [MASK] and looked into the garden.\"\n" + program +
       " classify " + samples + "/pictures/frog.png -k 10\n" + program + " flow " + samples +
@@ -152,7 +169,8 @@ TEST_F(CliDemo, JsonIsOneDocumentWithAllThatIsShown) {
   const Json document = Json::parse(result.out);
   EXPECT_EQ(document["output"], path("json"));
   EXPECT_EQ(document["left_out"],
-            Json::array({"sounds (no sound-mini)", "clips (no multimodal-mini)"}));
+            Json::array({"sounds (no sound-mini)", "entities (no entity-mini)",
+                         "clips (no multimodal-mini)"}));
   const Json& domains = document["domains"];
   ASSERT_EQ(domains.size(), 3u);
   const std::vector<std::string> texts =
@@ -172,6 +190,45 @@ TEST_F(CliDemo, JsonIsOneDocumentWithAllThatIsShown) {
   EXPECT_NEAR(pair["epe_of_no_motion"], 2.9, 0.2);  // what the things' motions were drawn with
 }
 
+TEST_F(CliDemo, AModelOfSoundsHearsTheDigits) {
+  fs::create_directories(folder / "sounds");
+  add_model("../sounds/sound-mini", kSounds);
+  const Result result = run("demo -q --models " + path("sounds") + " -o " + path("of_sounds"));
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::vector<std::string> files = {"index.html"};
+  for (const fs::path& digit : sorted_entries(shipped("samples/digits"))) {
+    EXPECT_NE(result.out.find("\n  " + digit.filename().string() + " "), std::string::npos)
+        << result.out;
+    files.push_back("sounds/" + digit.stem().string() + ".png");
+  }
+  EXPECT_EQ(files.size(), 11u);
+  EXPECT_EQ(files_below(folder / "of_sounds"), files);
+  const std::string page = read_file(folder / "of_sounds" / "index.html").bytes;
+  EXPECT_NE(page.find("<audio controls src=\"data:audio/wav;base64,"), std::string::npos);
+}
+
+TEST_F(CliDemo, AModelOfEntitiesNamesWhatTheSampleLeavesOpen) {
+  const fs::path model = folder / "states" / "entity-mini";
+  fs::create_directories(folder / "states");
+  add_model("../states/entity-mini",
+            "task = 'starcraft'\n[model]\nentities = { num_types = 2 }\n"
+            "encoder = { num_latents = 4, latent_channels = 16, self_attends_per_block = 1 }\n");
+  write_file(model / "labels.txt", "Probe\nSCV\n");
+  const Result result =
+      run("demo --json -q --models " + path("states") + " -o " + path("of_states"));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json results = Json::parse(result.out)["domains"][0]["results"];
+  const Json sample = Json::parse(read_file(shipped("samples/entities.jsonl")).bytes);
+  ASSERT_EQ(results.size(), sample["answers"].size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i]["answer"], sample["answers"][i]);
+    EXPECT_EQ(sample["entities"][results[i]["entity"].get<size_t>()][0], "?");
+    EXPECT_EQ(results[i]["top"].size(), 2u);
+  }
+  EXPECT_EQ(files_below(folder / "of_states"),
+            (std::vector<std::string>{"entities/map.svg", "index.html"}));
+}
+
 TEST_F(CliDemo, AModelOfClipsIsShownTheClip) {
   if (!video_is_built_in()) GTEST_SKIP() << "this build has no FFmpeg to read clips with";
   fs::create_directories(folder / "clips");
@@ -180,7 +237,8 @@ TEST_F(CliDemo, AModelOfClipsIsShownTheClip) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("\n  clip.avi "), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("\nNot shown: words (no language-mini), pictures (no image-mini), "
-                            "motion (no flow-mini), sounds (no sound-mini)\n"),
+                            "motion (no flow-mini), sounds (no sound-mini), entities (no "
+                            "entity-mini)\n"),
             std::string::npos)
       << result.out;
   EXPECT_EQ(files_below(folder / "of_clips"),
@@ -191,8 +249,8 @@ TEST_F(CliDemo, MistakesAreOneLineAndLeaveNothingBehind) {
   fs::create_directories(folder / "none");
   expect_complaint("demo --models " + path("none"),
                    "there is no trained model to show: words (no language-mini), pictures (no "
-                   "image-mini), motion (no flow-mini), sounds (no sound-mini), clips (no "
-                   "multimodal-mini); --models names a folder of models");
+                   "image-mini), motion (no flow-mini), sounds (no sound-mini), entities (no "
+                   "entity-mini), clips (no multimodal-mini); --models names a folder of models");
   expect_complaint("demo --models " + path("nowhere"),
                    "--models " + path("nowhere") + ": is no folder");
   write_file(folder / "file", "");

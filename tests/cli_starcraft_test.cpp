@@ -51,6 +51,35 @@ TEST_F(CliStarCraft, EvalMeasuresTheHeldOutGamesOfBothEncodersByTheSavedTypes) {
   }
 }
 
+TEST_F(CliStarCraft, ClassifyNamesTheEntitiesWhoseTypeIsLeftOpen) {
+  const Result trained = run(train("starcraft_mini", "named") + " train.steps=150");
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  write_file(folder / "open.jsonl",
+             R"({"replay": "new", "players": [{"pid": 1, "team": 1}], "entities": [)"
+             R"(["SCV", 1, 3, 4, 0, 1], ["?", 1, 2, 9, 30, 1], ["Mineral", 0, 9, 9, 0, 1], )"
+             R"(["?", 0, 12, 5, 0, 1], ["BeaconArmy", 1, 5, 5, 0, 1]]})"
+             "\n");
+  const std::string asked = "classify -k 2 -m " + path("named") + " " + path("open.jsonl");
+  const Result named = run(asked);
+  ASSERT_EQ(named.code, 0) << named.err;
+  EXPECT_TRUE(named.out.starts_with(path("open.jsonl") + ":1\n  entity 1: ")) << named.out;
+  EXPECT_NE(named.out.find("\n  entity 3: Mineral "), std::string::npos) << named.out;
+  EXPECT_NE(named.err.find(":1: left out, as the model does not know them: BeaconArmy\n"),
+            std::string::npos)
+      << named.err;
+  const Json line = Json::parse(run(asked + " -q --jsonl").out);
+  EXPECT_EQ(line["entities"][1]["entity"], 3);
+  EXPECT_EQ(line["entities"][1]["top"][0]["name"], "Mineral");
+  EXPECT_EQ(Json::parse(run(asked + " -q --json").out)[0]["entities"], line["entities"]);
+  expect_complaint("classify -q -m " + path("named") + " " + states,
+                   states + ":1: no entity of the type \"?\", expected one or more to be named");
+  const Result shared = run("classify -q --ranks 2 -m " + path("named") + " " + path("open.jsonl"));
+  EXPECT_EQ(shared.code, 1);
+  EXPECT_TRUE(
+      shared.err.ends_with(": --ranks shares files; states of games are read by one process\n"))
+      << shared.err;
+}
+
 TEST_F(CliStarCraft, KilledARunComesToTheSameWeights) {
   for (const char* config : {"starcraft_mini", "starcraft_transformer_mini"}) {
     const std::string whole = std::string(config) + "_whole";

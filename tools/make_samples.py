@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent / "samples"))
 
 import clip  # noqa: E402
+import entities  # noqa: E402
 import files  # noqa: E402
 import motion  # noqa: E402
 import pictures  # noqa: E402
@@ -36,6 +37,7 @@ def main():
     write(folder / "sound.wav", files.wav(clip.tune(), clip.RATE))
     for name, samples in speech.digits():
         write(folder / "digits" / f"{name}.wav", files.wav(samples, speech.RATE))
+    write(folder / "entities.jsonl", entities.state().encode())
 
 
 if __name__ == "__main__":

@@ -33,7 +33,8 @@ TEST_F(Catalogue, ShippedModelsHaveTaskSizeAndASentence) {
     EXPECT_GT(model.parameters, 100'000) << model.name;
     EXPECT_LT(model.parameters, 4'000'000) << model.name;
   }
-  EXPECT_EQ(tasks, (std::map<std::string, std::string>{{"flow-mini", "optical_flow"},
+  EXPECT_EQ(tasks, (std::map<std::string, std::string>{{"entity-mini", "starcraft"},
+                                                       {"flow-mini", "optical_flow"},
                                                        {"image-mini", "imagenet"},
                                                        {"language-mini", "language"},
                                                        {"sound-mini", "audioset"}}));

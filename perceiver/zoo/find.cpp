@@ -28,10 +28,12 @@ constexpr std::array kReleased = {
     std::pair{"deepmind/multimodal-perceiver", "multimodal_784"}};
 
 // What the verbs take when no model is named, and what for.
-constexpr std::array kShipped = {
-    std::pair{"language-mini", "words"}, std::pair{"image-mini", "pictures"},
-    std::pair{"flow-mini", "motion"}, std::pair{"sound-mini", "sounds"},
-    std::pair{"multimodal-mini", "clips"}};
+constexpr std::array kShipped = {std::pair{"language-mini", "words"},
+                                 std::pair{"image-mini", "pictures"},
+                                 std::pair{"flow-mini", "motion"},
+                                 std::pair{"sound-mini", "sounds"},
+                                 std::pair{"entity-mini", "states of games"},
+                                 std::pair{"multimodal-mini", "clips"}};
 
 // Without exceptions: a name may be too long for a path, a folder may be closed to this user.
 bool is_there(const fs::path& path) {
