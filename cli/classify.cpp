@@ -16,6 +16,7 @@
 #include "cli/shared_output.h"
 #include "cli/verb_hooks.h"
 #include "perceiver/core/error.h"
+#include "perceiver/data/text_files.h"
 #include "perceiver/tasks/given_inputs.h"
 #include "perceiver/tasks/json.h"
 
@@ -24,10 +25,9 @@ namespace {
 
 struct ClassifyArgs {
   SessionOptions session;
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, tasks;
   ClassifyOptions options;
   bool json = false, jsonl = false, lines = false;
-  std::vector<std::string> tasks;
   std::string pair;
   RankArgs ranks;
   int64_t count = 0;  // of a stream's pictures; 0: all
@@ -45,8 +45,9 @@ std::string text_of(const Classified& result, const Model& model, const Classify
 
 // The shipped one that classifies such inputs.
 std::string default_model(const ClassifyArgs& args) {
+  if (!args.inputs.empty() && is_json_lines(args.inputs[0])) return "entity-mini";
   const std::string model = shipped_model_for(args.inputs);
-  return model == "sound-mini" || model == "entity-mini" ? model : "image-mini";
+  return model == "sound-mini" ? model : "image-mini";
 }
 
 // This process's share of the work; null: all of it.
@@ -110,8 +111,7 @@ void add_classify_command(CLI::App& app) {
                   "  perceiver classify samples/entities.jsonl\n"
                   "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier\n"
                   "  perceiver classify --task sst2 \"a fine film\" -m runs/glue\n"
-                  "  perceiver classify --task all \"It rains.\" --pair \"It is wet.\" -m "
-                  "runs/glue");
+                  "  perceiver classify --task all \"Rain.\" --pair \"Wet.\" -m runs/glue");
   command->add_option(
       "inputs", args->inputs,
       "Files or folders of what the model reads: pictures, clips, sounds or texts, or a text "

@@ -4,7 +4,6 @@
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/standard_input.h"
-#include "perceiver/data/text_files.h"
 #include "perceiver/media/image.h"
 #include "perceiver/media/sound.h"
 #include "perceiver/media/video.h"
@@ -37,7 +36,6 @@ std::string shipped_model_for(std::span<const std::string> arguments) {
   if (is_given_text(arguments[0])) return "language-mini";
   if (has_image_ending(arguments[0])) return arguments.size() == 2 ? "flow-mini" : "image-mini";
   if (has_sound_ending(arguments[0])) return "sound-mini";
-  if (is_json_lines(arguments[0])) return "entity-mini";
   return has_video_ending(arguments[0]) ? "multimodal-mini" : "language-mini";
 }
 

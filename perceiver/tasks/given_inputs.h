@@ -11,7 +11,7 @@
 namespace perceiver {
 
 // The shipped model of the kind that these seem to be of: pictures, pairs of frames, clips, sounds,
-// states of games, texts.
+// texts.
 std::string shipped_model_for(std::span<const std::string> arguments);
 
 // Whether an argument is a text itself, by its white space or a [MASK] in it.
