@@ -43,7 +43,6 @@ std::string text_of(const Classified& result, const Model& model, const Classify
   return text;
 }
 
-// The shipped one that classifies such inputs.
 std::string default_model(const ClassifyArgs& args) {
   if (!args.inputs.empty() && is_json_lines(args.inputs[0])) return "entity-mini";
   const std::string model = shipped_model_for(args.inputs);
@@ -111,7 +110,8 @@ void add_classify_command(CLI::App& app) {
                   "  perceiver classify samples/entities.jsonl\n"
                   "  echo 'a fine film' | perceiver classify - --lines -m my-text-classifier\n"
                   "  perceiver classify --task sst2 \"a fine film\" -m runs/glue\n"
-                  "  perceiver classify --task all \"Rain.\" --pair \"Wet.\" -m runs/glue");
+                  "  perceiver classify --task all \"It rains.\" --pair \"It is wet.\" -m "
+                  "runs/glue");
   command->add_option(
       "inputs", args->inputs,
       "Files or folders of what the model reads: pictures, clips, sounds or texts, or a text "
