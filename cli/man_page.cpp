@@ -26,7 +26,7 @@ constexpr Entry kExitStatus[] = {
 };
 
 // A dash is to be copied into a shell as it is; a dot or an apostrophe at the start of a line would
-// be a command.
+// be a command; and a line may end between alternatives.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -36,6 +36,8 @@ std::string escaped(const std::string& text) {
       out += "\\e";
     } else if (c == '-') {
       out += "\\-";
+    } else if (c == '|') {
+      out += "|\\:";
     } else {
       out += c;
     }
