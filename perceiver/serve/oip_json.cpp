@@ -49,8 +49,10 @@ void append_integer(std::string& bytes, const json& value) {
   fail("{} is no such number", json_text(value));
 }
 
+// JSON has no NaN, which is a missing number: null stands for it, as it does in answers.
 template <typename T>
 void append_real(std::string& bytes, const json& value) {
+  if (value.is_null()) return append(bytes, std::numeric_limits<T>::quiet_NaN());
   if (!value.is_number()) fail("{} is no number", json_text(value));
   const auto number = static_cast<T>(value.get<double>());
   if (!std::isfinite(number)) fail("{} is too large", json_text(value));

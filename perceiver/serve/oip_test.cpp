@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -164,6 +165,15 @@ TEST(Oip, BrokenTensorsAreRefusedWithTheirPlace) {
             "input 0: 'data' is no list");
   EXPECT_EQ(refusal(one_input(R"("shape":[1],"datatype":"FP32","data":[{}])")),
             "input 0: 'data' has an object");
+}
+
+TEST(Oip, NullIsAMissingNumber) {
+  const std::string bytes = data_of("FP32", "[1.5, null]", 2);
+  EXPECT_EQ(bytes.substr(0, sizeof(float)), bytes_of({1.5f}));
+  float missing = 0.0f;
+  std::memcpy(&missing, bytes.data() + sizeof(float), sizeof(float));
+  EXPECT_TRUE(std::isnan(missing));
+  EXPECT_EQ(refusal_of_data("INT8", "[null]"), "input 0: 'data' of INT8: null is no such number");
 }
 
 TEST(Oip, NumbersThatDoNotFitAreRefused) {
