@@ -182,7 +182,8 @@ TEST(CliManPage, HasEveryVerbAndOption) {
     }
   }
   if (!has_program("man")) GTEST_SKIP() << "there is no man";
-  const std::string read = printed_by("sh", "MANROFFOPT=-ww man --warnings -l " + page.path());
+  const std::string read =
+      printed_by("sh", "LC_ALL=C.UTF-8 MANROFFOPT=-ww man --warnings -l " + page.path());
   EXPECT_EQ(read.find("warning"), std::string::npos) << read.substr(0, 2000);
   EXPECT_NE(read.find("PERCEIVER(1)"), std::string::npos);
 }
