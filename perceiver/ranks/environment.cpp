@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/number.h"
 
 namespace perceiver {
 namespace {
@@ -23,14 +24,12 @@ class Reader {
 
   int64_t number(const char* name, int64_t low, int64_t high) const {
     const std::string value = text(name);
-    int64_t number = 0;
-    const char* const end = value.data() + value.size();
-    const auto [stop, error] = std::from_chars(value.data(), end, number);
-    if (error != std::errc() || stop != end || number < low || number > high) {
+    const auto number = number_in<int64_t>(value);
+    if (!number || *number < low || *number > high) {
       fail("environment: {} must be a whole number from {} to {}, got '{}'", name, low, high,
            value);
     }
-    return number;
+    return *number;
   }
 
   int64_t number_or(const char* name, int64_t low, int64_t high, int64_t otherwise) const {

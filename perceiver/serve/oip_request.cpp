@@ -1,12 +1,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <set>
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/json_text.h"
+#include "perceiver/core/number.h"
 #include "perceiver/serve/oip.h"
 #include "perceiver/serve/oip_json.h"
 
@@ -165,14 +165,12 @@ OipRequest::Output output_of(const json& output, const std::string& place, bool 
 size_t json_size(const HttpRequest& request) {
   const std::string& header = request.header("inference-header-content-length");
   if (header.empty()) return request.body.size();
-  size_t size = 0;
-  const char* end = header.data() + header.size();
-  const auto [stop, error] = std::from_chars(header.data(), end, size);
-  if (error != std::errc() || stop != end || size > request.body.size()) {
+  const auto size = number_in<size_t>(header);
+  if (!size || *size > request.body.size()) {
     fail("Inference-Header-Content-Length is '{}', the body has {} bytes", header,
          request.body.size());
   }
-  return size;
+  return *size;
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 
 #include <ATen/ATen.h>
 
-#include <charconv>
 #include <numeric>
 #include <optional>
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/number.h"
 
 namespace perceiver {
 namespace {
@@ -21,19 +21,11 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-template <typename Number>
-std::optional<Number> number(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 // All of them whole numbers, as many as asked for.
 std::optional<std::vector<int64_t>> whole_numbers(std::string_view text, size_t count) {
   std::vector<int64_t> numbers;
   for (const std::string_view part : split(text, ',')) {
-    const std::optional<int64_t> value = number<int64_t>(part);
+    const std::optional<int64_t> value = number_in<int64_t>(part);
     if (!value) return {};
     numbers.push_back(*value);
   }
@@ -48,8 +40,8 @@ std::vector<int64_t> parse_numbers(const std::string& text, int64_t count,
   std::vector<int64_t> indices;
   for (const std::string_view part : split(text, ',')) {
     const std::vector<std::string_view> ends = split(part, '-');
-    const std::optional<int64_t> first = number<int64_t>(ends.front());
-    const std::optional<int64_t> last = number<int64_t>(ends.back());
+    const std::optional<int64_t> first = number_in<int64_t>(ends.front());
+    const std::optional<int64_t> last = number_in<int64_t>(ends.back());
     if (ends.size() > 2 || !first || !last) {
       fail("{}: expected numbers and ranges such as 3,5-7, got '{}'", option, text);
     }
@@ -102,8 +94,8 @@ Tensor flat_indices(const std::vector<Pixel>& pixels, FrameSize frame) {
 
 Seconds parse_seconds(const std::string& text, double most) {
   const std::vector<std::string_view> ends = split(text, '-');
-  const std::optional<double> begin = number<double>(ends.front());
-  const std::optional<double> end = number<double>(ends.back());
+  const std::optional<double> begin = number_in<double>(ends.front());
+  const std::optional<double> end = number_in<double>(ends.back());
   if (ends.size() != 2 || !begin || !end || !(*begin >= 0.0) || !(*end > *begin)) {
     fail("--seconds: expected a beginning and an end such as 0.1-0.4, got '{}'", text);
   }

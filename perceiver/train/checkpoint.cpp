@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "perceiver/core/crc32c.h"
+#include "perceiver/core/number.h"
 #include "perceiver/tasks/training.h"
 #include "perceiver/weights/safetensors.h"
 
@@ -97,13 +97,9 @@ T number_of(const Metadata& metadata, const char* name, const fs::path& path) {
   const auto found = metadata.find(name);
   if (found == metadata.end()) fail("{}: has no '{}'", path.string(), name);
   const std::string& text = found->second;
-  const char* const end = text.data() + text.size();
-  T value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) {
-    fail("{}: '{}' must be a number, got '{}'", path.string(), name, text);
-  }
-  return value;
+  const auto value = number_in<T>(text);
+  if (!value) fail("{}: '{}' must be a number, got '{}'", path.string(), name, text);
+  return *value;
 }
 
 Checkpoint read_state(const fs::path& folder) {

@@ -2,12 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
 
 #include "perceiver/core/names.h"
+#include "perceiver/core/number.h"
 #include "perceiver/data/delimited.h"
 #include "perceiver/modalities/utf8.h"
 #include "perceiver/tasks/arrays/table.h"
@@ -31,11 +31,7 @@ bool is_missing(const std::string& text) {
 }
 
 std::optional<double> number_of(const std::string& text) {
-  double value = 0.0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + (text[0] == '+'), end, value);
-  if (error != std::errc() || stop != end) return {};
-  return value;
+  return number_in<double>(std::string_view(text).substr(text[0] == '+' ? 1 : 0));
 }
 
 bool has_words(const Column& column) {

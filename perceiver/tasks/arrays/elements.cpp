@@ -1,32 +1,29 @@
 #include "perceiver/tasks/arrays/elements.h"
 
-#include <charconv>
-
 #include "perceiver/core/error.h"
+#include "perceiver/core/number.h"
 
 namespace perceiver {
 namespace {
 
 // A number from 0, or nothing where `text` is something else.
-std::optional<int64_t> number_in(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return {};
-  return number;
+std::optional<int64_t> index_in(std::string_view text) {
+  const auto number = number_in<int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 // "3", "0:3", "2:", ":"
 bool read_channels(std::string_view text, ArraySource& source) {
   const size_t colon = text.find(':');
   if (colon == text.npos) {
-    const std::optional<int64_t> only = number_in(text);
+    const std::optional<int64_t> only = index_in(text);
     if (!only) return false;
     source.begin = *only, source.end = *only + 1;
     return true;
   }
   const std::string_view first = text.substr(0, colon), last = text.substr(colon + 1);
-  const std::optional<int64_t> begin = first.empty() ? 0 : number_in(first);
-  const std::optional<int64_t> end = last.empty() ? -1 : number_in(last);
+  const std::optional<int64_t> begin = first.empty() ? 0 : index_in(first);
+  const std::optional<int64_t> end = last.empty() ? -1 : index_in(last);
   if (!begin || (!last.empty() && !end)) return false;
   if (!last.empty() && *end <= *begin) return false;
   source.begin = *begin, source.end = last.empty() ? -1 : *end;

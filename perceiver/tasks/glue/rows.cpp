@@ -3,10 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
+#include "perceiver/core/number.h"
 #include "perceiver/data/delimited.h"
 #include "perceiver/data/json_line.h"
 #include "perceiver/data/rows.h"
@@ -22,18 +22,11 @@ std::string expected_label(const GlueBenchmark& benchmark) {
                      benchmark.classes.size() - 1);
 }
 
-std::optional<double> number(std::string_view text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 double label_of(std::string_view text, const GlueBenchmark& benchmark) {
   const auto& classes = benchmark.classes;
   const auto named = std::ranges::find(classes, text);
   if (named != classes.end()) return static_cast<double>(named - classes.begin());
-  const std::optional<double> value = number(text);
+  const std::optional<double> value = number_in<double>(text);
   const bool in_range =
       value && *value >= 0.0 &&
       (benchmark.is_value() ? *value <= kMostSimilar

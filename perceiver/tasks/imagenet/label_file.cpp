@@ -3,13 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "perceiver/core/error.h"
 #include "perceiver/core/file.h"
+#include "perceiver/core/number.h"
 #include "perceiver/data/delimited.h"
 #include "perceiver/media/image.h"
 
@@ -79,12 +79,7 @@ std::vector<Line> lines_of(const fs::path& file) {
 }
 
 // -1: it is a name.
-int64_t number_of(const std::string& label) {
-  int64_t number = -1;
-  const char* end = label.data() + label.size();
-  const auto [rest, error] = std::from_chars(label.data(), end, number);
-  return error == std::errc() && rest == end ? number : -1;
-}
+int64_t number_of(const std::string& label) { return number_in<int64_t>(label).value_or(-1); }
 
 FlatPicture of_class(const fs::path& path, const std::string& label) {
   const int64_t number = number_of(label);

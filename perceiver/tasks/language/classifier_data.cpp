@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "perceiver/core/error.h"
+#include "perceiver/core/number.h"
 #include "perceiver/data/rows.h"
 #include "perceiver/modalities/text_pair.h"
 
@@ -76,18 +76,12 @@ std::vector<LabelledText> texts_of(const std::vector<fs::path>& files, const Tex
   return all;
 }
 
-std::optional<double> number(const std::string& text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 std::vector<std::string> sorted_names(const std::set<std::string>& labels) {
   std::vector<std::string> names(labels.begin(), labels.end());
-  if (std::ranges::all_of(names,
-                          [](const std::string& name) { return number(name).has_value(); })) {
-    std::ranges::stable_sort(names, {}, [](const std::string& name) { return *number(name); });
+  if (std::ranges::all_of(
+          names, [](const std::string& name) { return number_in<double>(name).has_value(); })) {
+    std::ranges::stable_sort(names, {},
+                             [](const std::string& name) { return *number_in<double>(name); });
   }
   return names;
 }
