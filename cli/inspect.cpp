@@ -127,14 +127,16 @@ void add_inspect_command(CLI::App& app) {
       ->capture_default_str()
       ->check(whole_number(1));
   add_dtype_option(*command, args->dtype, "Number format of weights and arrays");
+  const std::vector<std::string> assumable = assumable_hardware();
+  std::vector<std::string_view> devices = {"cpu", "cuda"};
+  devices.insert(devices.end(), assumable.begin(), assumable.end());
   command
       ->add_option("--device", args->device,
                    "Where the model would run: this machine's CPU or GPU (where there is none, an "
                    "H200 is assumed), or a CPU or a GPU that is assumed, by its instructions, "
                    "architecture or name")
       ->capture_default_str()
-      ->check(one_of({"cpu", "cuda", "avx2", "avx512", "avx512_bf16", "amx", "sm_80", "sm_90",
-                      "a100", "h100", "h200"}));
+      ->check(one_of(devices));
   command
       ->add_option("--split", args->split, "Count the queries of a training step or of evaluation")
       ->capture_default_str()
