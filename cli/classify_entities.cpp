@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/demo.h"
+#include "cli/session.h"
 #include "perceiver/core/file.h"
 #include "perceiver/tasks/json.h"
 #include "perceiver/tasks/starcraft/name_types.h"
@@ -31,8 +32,8 @@ void classify_entities(Model& model, const EntityQuestions& questions) {
   for (const std::string& file : files) {
     for (const NamedState& state : name_types(model, file, questions.top)) {
       if (!state.strange.empty()) {
-        fmt::print(stderr, "{}: left out, as the model does not know them: {}\n", state.place,
-                   fmt::join(state.strange, ", "));
+        note(fmt::format("{}: left out, as the model does not know them: {}", state.place,
+                         fmt::join(state.strange, ", ")));
       }
       const Json json = with_origin(to_json(state), model);
       if (questions.jsonl) fmt::print("{}\n", json_text(json));
