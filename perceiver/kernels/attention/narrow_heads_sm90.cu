@@ -51,10 +51,6 @@ const char* attention_narrow_refusal(const NarrowAttention& a) {
   return narrow_heads_refusal(current_gpu(), sizes_of(a));
 }
 
-bool attention_narrow_pays(const NarrowAttention& a) {
-  return narrow_heads_pay(current_gpu(), narrow::sizes_of(a));
-}
-
 cudaError_t attention_narrow(const NarrowAttention& a, cudaStream_t stream) {
   if (narrow::works_of(narrow::sizes_of(a)) == 0) return cudaSuccess;
   return a.bfloat16 ? narrow::start<__nv_bfloat16>(a, stream) : narrow::start<__half>(a, stream);

@@ -20,10 +20,6 @@ struct NarrowAttention {
 // Why a case cannot be taken; null when it can. Looks at sizes alone, and at the current device.
 const char* attention_narrow_refusal(const NarrowAttention& a);
 
-// Whether it has enough queries and heads to be faster than LibTorch's kernels, which share out
-// keys as well.
-bool attention_narrow_pays(const NarrowAttention& a);
-
 cudaError_t attention_narrow(const NarrowAttention& a, cudaStream_t stream);
 
 }  // namespace perceiver
